@@ -1,0 +1,38 @@
+# Every target does all of its own set-up; a machine needs Python 3.11+ and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+CODE := reference traces analysis replay tests benchmarks
+
+.PHONY: demo test check format bench record-demo clean
+
+$(VENV)/.stamp: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "coldturn needs Python 3.11 or newer: make PYTHON=python3.11")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[dev]"
+	touch $@
+
+demo: $(VENV)/.stamp
+	$(BIN)/coldturn demo --out coldturn-demo
+
+test: $(VENV)/.stamp
+	$(BIN)/python -m pytest -n 2
+
+check: $(VENV)/.stamp
+	$(BIN)/ruff format --check $(CODE)
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/mypy $(CODE)
+	$(BIN)/lint-imports
+
+format: $(VENV)/.stamp
+	$(BIN)/ruff format $(CODE)
+	$(BIN)/ruff check --fix $(CODE)
+
+bench: $(VENV)/.stamp
+	$(BIN)/python -m benchmarks
+
+record-demo: $(VENV)/.stamp
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) dist coldturn-demo

@@ -1,0 +1,1 @@
+"""The analysis room: estimates, verdicts, frames, charts. Knows neither vcrpy nor MCP."""

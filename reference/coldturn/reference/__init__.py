@@ -1,0 +1,1 @@
+"""The reference room: prefix core, wire encodings and the reference runtime."""

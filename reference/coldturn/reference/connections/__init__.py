@@ -1,0 +1,1 @@
+"""One supervisor task per MCP connection."""

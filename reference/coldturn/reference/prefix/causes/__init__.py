@@ -1,0 +1,1 @@
+"""Why a prefix broke: one small module per group of causes."""

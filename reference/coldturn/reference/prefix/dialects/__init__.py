@@ -1,0 +1,1 @@
+"""One module per request format: where its blocks, settings and markers stand."""

@@ -1,0 +1,1 @@
+"""Zones, elision and the reader of large results."""

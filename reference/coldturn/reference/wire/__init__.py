@@ -1,0 +1,1 @@
+"""Prompt to request bytes per provider surface, response bytes to a normalised reply."""

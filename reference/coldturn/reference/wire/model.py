@@ -1,0 +1,126 @@
+"""The words of the wire: a prompt in zones goes in as request bytes, response bytes come out as a reply."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from coldturn.reference.prefix.model import Labels
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A tool call as the model wrote it; `arguments` is JSON text and may be malformed."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a provider reported, normalised: `input_tokens` includes cached and written ones.
+
+    None means not reported; zero means reported as zero. `raw` is the provider's own object as JSON.
+    """
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    raw: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A provider's answer, normalised."""
+
+    text: str
+    calls: tuple[ToolCall, ...] = ()
+    usage: Usage | None = None
+    response_id: str | None = None
+    model: str | None = None
+    finish_reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolDefinition:
+    """A tool as the prompt shows it. `schema` is JSON bytes, rendered as they are."""
+
+    name: str
+    description: str
+    schema: bytes
+    deferred: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class UserItem:
+    """A user message; `suffix` is a variable suffix placed inside it, an extra block behind the text."""
+
+    text: str
+    suffix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AssistantItem:
+    """An assistant message with its tool calls."""
+
+    text: str
+    calls: tuple[ToolCall, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResultItem:
+    """One tool result as rendered: whole, or elided."""
+
+    call_id: str
+    text: str
+    is_error: bool = False
+    elided: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SuffixItem:
+    """A variable suffix that stays in the history as a message of its own (placement ``persisted``)."""
+
+    text: str
+
+
+HistoryItem: TypeAlias = UserItem | AssistantItem | ToolResultItem | SuffixItem
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """Everything one request says, in zones, before any provider's format.
+
+    Attributes:
+        system: Zone 1. `tail`: zone 2, empty when there is none.
+        history: Zone 3.
+        suffix: Zone 4 as one trailing message; empty when there is none.
+        newly_elided: Indices into `history` of results whose rendering flipped at this turn's boundary.
+        markers: Whether to set cache breakpoints where the surface has them.
+    """
+
+    model: str
+    tools: tuple[ToolDefinition, ...]
+    system: str
+    tail: str
+    history: tuple[HistoryItem, ...]
+    suffix: str
+    max_output_tokens: int
+    newly_elided: frozenset[int] = frozenset()
+    deferred: frozenset[str] = frozenset()
+    markers: bool = True
+    settings: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """Request bytes, with what we know about them for the prefix core."""
+
+    body: bytes
+    labels: Labels
+
+
+Role: TypeAlias = Literal["system", "user", "assistant", "tool", "developer"]

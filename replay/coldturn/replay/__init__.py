@@ -1,0 +1,1 @@
+"""The replay room: capture, playback, sessions, the runner and the command line."""

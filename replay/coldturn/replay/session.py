@@ -1,0 +1,72 @@
+"""Session files: a cassette's user turns, decisions, host events and clock, editable by a person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from coldturn.reference.spec import AgentSpec
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Decision(_Strict):
+    """One tool call that the model decided on.
+
+    Attributes:
+        server: Connection id; None for a local tool.
+        tool: The server's own tool name, or the local tool's.
+        result: A local tool's recorded result (MCP results come from the cassette).
+        memory: New text of the user's memory (zone 2) that this call sets.
+        reminder: Named texts that this call sets; an empty text removes one.
+    """
+
+    server: str | None = None
+    tool: str
+    arguments: Mapping[str, Any] = Field(default_factory=dict)
+    result: str = ""
+    is_error: bool = False
+    memory: str | None = None
+    reminder: Mapping[str, str] = Field(default_factory=dict)
+
+
+class Step(_Strict):
+    """One model answer that calls tools. `after`: seconds since the step (or turn) before it."""
+
+    text: str = ""
+    calls: tuple[Decision, ...]
+    after: float = Field(default=2.0, ge=0)
+
+
+class Turn(_Strict):
+    """One user turn. `connect` and `disconnect` name connections that the host adds or drops before it."""
+
+    user: str
+    steps: tuple[Step, ...] = ()
+    answer: str = ""
+    after: float = Field(default=30.0, ge=0)
+    connect: tuple[str, ...] = ()
+    disconnect: tuple[str, ...] = ()
+
+
+class Session(_Strict):
+    """A recording's script. `[spec]` is that of ``coldturn run``'s agent.toml.
+
+    Attributes:
+        cassette: Path relative to the session file.
+        late: Connections of the Spec that are not there at the start (a turn's `connect` brings them).
+        memory: The user's memory when the Run starts.
+    """
+
+    version: int = 1
+    cassette: str
+    start: datetime = datetime(2026, 1, 1, tzinfo=UTC)
+    spec: AgentSpec
+    turns: tuple[Turn, ...]
+    late: tuple[str, ...] = ()
+    memory: str = ""

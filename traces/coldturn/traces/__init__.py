@@ -1,0 +1,1 @@
+"""The traces room: exchanges, readers of recordings, spans and their files. Knows no rules and no estimates."""

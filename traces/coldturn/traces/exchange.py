@@ -1,0 +1,53 @@
+"""What every reader of recordings yields."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from coldturn.reference.prefix.model import Fidelity
+
+
+class ExchangeKind(StrEnum):
+    """What an exchange talks to."""
+
+    MODEL = "model"
+    MCP = "mcp"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One recorded request with its response.
+
+    Attributes:
+        source: Name of the input it was read from, as the user gave it.
+        entry: Index in that input, from 0.
+        url: Address as recorded; empty when the recording has none.
+        request_body: Bytes as stored; what `fidelity` says of them holds.
+        response_body: Bytes as received (decompressed), or None.
+        started: Epoch seconds, or None when the recording has no times.
+        headers: Lower-case response header names with their values.
+    """
+
+    source: str
+    entry: int
+    kind: ExchangeKind
+    method: str
+    url: str
+    request_body: bytes
+    response_body: bytes | None
+    status: int | None
+    content_type: str
+    started: float | None
+    fidelity: Fidelity
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EntryError:
+    """One entry that could not be read; the rest of its input was."""
+
+    source: str
+    entry: int
+    message: str
