@@ -1,13 +1,11 @@
-"""Requirements as data: every id that this version makes true, and the mark that ties a test to it.
+"""Requirements as data: every id that this version makes true.
 
-A test carries ``@requirement("DEF-3")``. `test_requirements.py` checks both directions.
+A test carries ``@pytest.mark.requirement("DEF-3")``. `test_requirements.py` checks both directions.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-import pytest
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +18,3 @@ class Requirement:
 
 
 REQUIREMENTS: tuple[Requirement, ...] = ()
-
-
-def requirement(*ids: str) -> pytest.MarkDecorator:
-    """Mark a test as evidence for `ids`."""
-    return pytest.mark.requirement(*ids)

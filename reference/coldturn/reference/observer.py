@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from coldturn.reference.prefix.ledger import Ledger
+
 from coldturn.reference.prefix.model import Comparison, Marker, Surface
 from coldturn.reference.tokens import EstimatedTokens
 from coldturn.reference.wire.model import Reply
@@ -87,7 +88,7 @@ class ToolCallInfo:
 
 @dataclass(frozen=True, slots=True)
 class ToolOutcomeInfo:
-    """Known when a call has returned. `refusal`: unknown_server, unknown_tool, invalid_arguments, ... or None."""
+    """Known when a call has returned. `refusal`: unknown_server, unknown_tool, invalid_arguments or None."""
 
     size: int
     tokens: EstimatedTokens

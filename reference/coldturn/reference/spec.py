@@ -1,4 +1,4 @@
-"""The published, immutable configuration of an agent: what ``[spec]`` of a session file and agent.toml hold."""
+"""The published, immutable configuration of an agent: ``[spec]`` of a session file, or agent.toml."""
 
 from __future__ import annotations
 

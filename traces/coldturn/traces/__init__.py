@@ -1,1 +1,1 @@
-"""The traces room: exchanges, readers of recordings, spans and their files. Knows no rules and no estimates."""
+"""The traces room: exchanges, readers of recordings, spans and their files. Knows no estimates."""
