@@ -1,1 +1,5 @@
-"""Prompt to request bytes per provider surface, response bytes to a normalised reply."""
+"""Prompt to request bytes and response bytes to reply, per provider surface."""
+
+from coldturn.reference.wire.replies import decode_reply
+
+__all__ = ["decode_reply"]

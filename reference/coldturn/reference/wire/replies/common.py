@@ -1,0 +1,93 @@
+"""What the three surfaces' replies share: decoding of events, errors, JSON as sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeVar
+
+import msgspec
+
+from coldturn.reference.prefix.model import Surface
+from coldturn.reference.wire.errors import ProviderError, UnreadableReplyError
+from coldturn.reference.wire.replies.sse import event_data
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+
+class ErrorObject(msgspec.Struct):
+    """An error as all three surfaces nest it; servers fill in what they like."""
+
+    type: str | None = None
+    code: str | int | None = None
+    message: str | None = None
+
+
+class ErrorBody(msgspec.Struct):
+    """A response or event that may carry an error instead of content."""
+
+    type: str | None = None
+    error: ErrorObject | str | None = None
+
+
+def decode_as(kind: type[T], data: bytes | str, surface: Surface) -> T:
+    """Decode one JSON document.
+
+    Raises:
+        ProviderError: It carries an error object.
+        UnreadableReplyError: It is no JSON, or JSON of another shape.
+    """
+    try:
+        raise_error(msgspec.json.decode(data, type=ErrorBody).error, surface)
+        return msgspec.json.decode(data, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise UnreadableReplyError(surface, str(error)) from error
+
+
+def decode_events(kind: type[T], body: bytes, surface: Surface) -> Iterator[T]:
+    """Decode the events of a stream; one that was cut off within its last event ends before it.
+
+    Raises:
+        ProviderError: An event carries an error object.
+        UnreadableReplyError: An event in the middle is no JSON, or JSON of another shape.
+    """
+    broken: UnreadableReplyError | None = None
+    for data in event_data(body):
+        if broken is not None:
+            raise broken
+        try:
+            event = decode_as(kind, data, surface)
+        except UnreadableReplyError as error:
+            broken = error
+            continue
+        yield event
+
+
+def raise_error(error: ErrorObject | str | None, surface: Surface) -> None:
+    """Raise what a body or event reports as an error, if it does.
+
+    Raises:
+        ProviderError: `error` is not None.
+    """
+    if error is None:
+        return
+    if isinstance(error, str):
+        raise ProviderError(surface, "error", error)
+    kind = error.type or error.code or "error"
+    raise ProviderError(surface, str(kind), error.message or "no message")
+
+
+def as_sent(raw: msgspec.Raw) -> str:
+    """Give compact JSON with key order and number lexemes as sent."""
+    return bytes(msgspec.json.format(bytes(raw), indent=-1)).decode()
+
+
+def raw_text(value: Any) -> str:  # noqa: ANN401 - any decoded JSON
+    """Give compact JSON of a decoded value."""
+    return msgspec.json.encode(value).decode()
+
+
+def add_known(*counts: int | None) -> int | None:
+    """Add counts of which the first decides whether the sum is known; unreported parts count as nothing."""
+    if not counts or counts[0] is None:
+        return None
+    return sum(count or 0 for count in counts)
