@@ -1,0 +1,164 @@
+"""Record traffic while it streams: httpx2 transports that stand in front of the real ones.
+
+They are passed to MCP and provider clients explicitly (``httpx2.AsyncClient(transport=...)``); nothing is
+patched. Every part of a response is handed on as it arrives and kept; when the response ends, is closed early
+or breaks off, what has arrived is recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+
+import httpx2
+from vcr.request import Request as RecordedRequest
+
+from coldturn.replay.headers import kept_headers
+from coldturn.replay.recorder import Recorder
+from coldturn.replay.timing import TIMING_KEY, Timing
+
+
+class _Pending:
+    """One interaction under way."""
+
+    def __init__(self, recorder: Recorder, request: httpx2.Request) -> None:
+        self._recorder = recorder
+        self._request = RecordedRequest(
+            request.method,
+            str(request.url),
+            request.content,
+            _first(kept_headers(request.headers.multi_items())),
+        )
+        self._seq = recorder.next_seq()
+        self._start_ns = recorder.clock.time_ns()
+        self._parts: list[bytes] = []
+        self._chunks: list[tuple[float, int]] = []
+        self._done = False
+
+    def _elapsed(self) -> float:
+        return round((self._recorder.clock.time_ns() - self._start_ns) / 1e9, 6)
+
+    def part(self, data: bytes) -> None:
+        self._chunks.append((self._elapsed(), len(data)))
+        self._parts.append(data)
+
+    def finish(self, response: httpx2.Response) -> None:
+        if self._done:
+            return
+        self._done = True
+        body, chunks = self._stored_body(response)
+        start = round(self._start_ns / 1e9, 6)
+        timing = Timing(self._seq, start, round(start + self._elapsed(), 6), chunks)
+        self._recorder.append(
+            self._request,
+            {
+                "status": {"code": response.status_code, "message": response.reason_phrase},
+                "headers": kept_headers(response.headers.multi_items()),
+                "body": {"string": body},
+                TIMING_KEY: timing.to_dict(),
+            },
+        )
+
+    def _stored_body(self, response: httpx2.Response) -> tuple[bytes, tuple[tuple[float, int], ...]]:
+        """Bodies are stored decoded; one that was sent compressed counts as a single part."""
+        raw = b"".join(self._parts)
+        if response.headers.get("content-encoding", "identity") == "identity":
+            return raw, tuple(self._chunks)
+        decoded = httpx2.Response(response.status_code, headers=response.headers, content=raw).content
+        return decoded, ((self._chunks[-1][0], len(decoded)),) if self._chunks else ()
+
+
+def _first(headers: dict[str, list[str]]) -> dict[str, str]:
+    return {name: values[0] for name, values in headers.items()}
+
+
+class _AsyncTee(httpx2.AsyncByteStream):
+    def __init__(self, response: httpx2.Response, pending: _Pending) -> None:
+        self._response = response
+        self._pending = pending
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        stream = self._response.stream
+        if not isinstance(stream, httpx2.AsyncByteStream):
+            raise TypeError("an async transport answered with a sync stream")
+        try:
+            async for part in stream:
+                self._pending.part(part)
+                yield part
+        finally:
+            self._pending.finish(self._response)
+
+    async def aclose(self) -> None:
+        self._pending.finish(self._response)
+        if isinstance(self._response.stream, httpx2.AsyncByteStream):
+            await self._response.stream.aclose()
+
+
+class _Tee(httpx2.SyncByteStream):
+    def __init__(self, response: httpx2.Response, pending: _Pending) -> None:
+        self._response = response
+        self._pending = pending
+
+    def __iter__(self) -> Iterator[bytes]:
+        stream = self._response.stream
+        if not isinstance(stream, httpx2.SyncByteStream):
+            raise TypeError("a sync transport answered with an async stream")
+        try:
+            for part in stream:
+                self._pending.part(part)
+                yield part
+        finally:
+            self._pending.finish(self._response)
+
+    def close(self) -> None:
+        self._pending.finish(self._response)
+        if isinstance(self._response.stream, httpx2.SyncByteStream):
+            self._response.stream.close()
+
+
+def _handed_on(response: httpx2.Response, stream: _AsyncTee | _Tee) -> httpx2.Response:
+    return httpx2.Response(
+        response.status_code, headers=response.headers, stream=stream, extensions=response.extensions
+    )
+
+
+class CaptureTransport(httpx2.AsyncBaseTransport):
+    """Sends through `inner` and records into `recorder`.
+
+    It asks upstream for uncompressed answers, so that recorded parts are the parts that the client saw.
+    """
+
+    def __init__(self, recorder: Recorder, inner: httpx2.AsyncBaseTransport | None = None) -> None:
+        self._recorder = recorder
+        self._inner = inner or httpx2.AsyncHTTPTransport()
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send, and hand the response on while it is recorded."""
+        await request.aread()
+        request.headers["accept-encoding"] = "identity"
+        pending = _Pending(self._recorder, request)
+        response = await self._inner.handle_async_request(request)
+        return _handed_on(response, _AsyncTee(response, pending))
+
+    async def aclose(self) -> None:
+        """Close the real transport; the recorder stays open for others."""
+        await self._inner.aclose()
+
+
+class SyncCaptureTransport(httpx2.BaseTransport):
+    """`CaptureTransport` for sync clients."""
+
+    def __init__(self, recorder: Recorder, inner: httpx2.BaseTransport | None = None) -> None:
+        self._recorder = recorder
+        self._inner = inner or httpx2.HTTPTransport()
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send, and hand the response on while it is recorded."""
+        request.read()
+        request.headers["accept-encoding"] = "identity"
+        pending = _Pending(self._recorder, request)
+        response = self._inner.handle_request(request)
+        return _handed_on(response, _Tee(response, pending))
+
+    def close(self) -> None:
+        """Close the real transport; the recorder stays open for others."""
+        self._inner.close()
