@@ -1,4 +1,4 @@
-"""Where captured interactions go: a vcrpy cassette, written line by line (JSONL) or at the end (YAML, JSON)."""
+"""Where captured interactions go: a vcrpy cassette, written line by line (JSONL) or on close."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """An httpx2 transport in front of a stdio MCP server, so that its traffic is recorded like that of any other.
 
 POST bodies go to the child as lines; its lines come back as server-sent events, byte for byte. No socket is
-opened. Both protocol eras: with an ``initialize`` handshake, what belongs to no request comes on the GET stream;
-since 2026-07-28, on the stream of the ``subscriptions/listen`` request that asked for it.
+opened. Both protocol eras: with an ``initialize`` handshake, what belongs to no request comes on the GET
+stream; since 2026-07-28, on the stream of the ``subscriptions/listen`` request that asked for it.
 """
 
 from __future__ import annotations
