@@ -1,0 +1,1 @@
+"""How the recording that ships with the package was made: the servers, the repository, the program."""
