@@ -1,0 +1,62 @@
+"""Rows of a conversation array (``messages``, ``input``) with the labels that go with their places."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from coldturn.reference.prefix.model import Labels, Zone
+from coldturn.reference.wire.model import Encoded, Prompt
+from coldturn.reference.wire.requests.fragments import dump, text
+
+
+class Rows:
+    """Collects the array's rows in order and remembers which paths are zone 2, zone 4 or planned."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._rows: list[bytes] = []
+        self._zones: dict[str, Zone] = {}
+        self._planned: set[str] = set()
+
+    @property
+    def next_path(self) -> str:
+        """JSON path of the row that is added next."""
+        return f"$.{self._name}[{len(self._rows)}]"
+
+    def add(self, row: bytes, zone: Zone | None = None) -> None:
+        """Add one row, as a whole in `zone` where that is not the dialect's default."""
+        if zone is not None:
+            self._zones[self.next_path] = zone
+        self._rows.append(row)
+
+    def label(self, path: str, zone: Zone) -> None:
+        """Say that the block at `path` is in `zone`."""
+        self._zones[path] = zone
+
+    def plan(self, path: str) -> None:
+        """Say that the tool result at `path` was elided at this turn's boundary."""
+        self._planned.add(path)
+
+    def encoded(self, prompt: Prompt, head: Sequence[tuple[str, bytes]]) -> Encoded:
+        """Make the body: the keys of `head` in order, then the array."""
+        members = [b'"' + key.encode() + b'":' + value for key, value in head]
+        array = b'"' + self._name.encode() + b'":[' + b",".join(self._rows) + b"]"
+        labels = Labels(zones=self._zones, planned=frozenset(self._planned), deferred=prompt.deferred)
+        return Encoded(body=b"{" + b",".join([*members, array]) + b"}", labels=labels)
+
+
+def settings(prompt: Prompt, limit: str) -> list[tuple[str, bytes]]:
+    """Give the members that are no prompt: model, limit of output tokens, then the settings by name."""
+    members: dict[str, object] = {"model": text(prompt.model), limit: prompt.max_output_tokens}
+    members.update(sorted(prompt.settings.items()))
+    return [(key, value(item)) for key, item in members.items()]
+
+
+def value(item: object) -> bytes:
+    """Serialise one value."""
+    return dump({"": item})[4:-1]
+
+
+def array(items: Sequence[bytes]) -> bytes:
+    """Put serialised items into a JSON array."""
+    return b"[" + b",".join(items) + b"]"
