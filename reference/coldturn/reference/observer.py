@@ -88,7 +88,10 @@ class ToolCallInfo:
 
 @dataclass(frozen=True, slots=True)
 class ToolOutcomeInfo:
-    """Known when a call has returned. `refusal`: unknown_server, unknown_tool, invalid_arguments or None."""
+    """Known when a call has returned. `refusal`: unknown_server, unknown_tool, invalid_arguments or None.
+
+    `elided`: the model is shown the result shortened from the first step on (no policy does so by default).
+    """
 
     size: int
     tokens: EstimatedTokens
@@ -96,6 +99,7 @@ class ToolOutcomeInfo:
     handle: str
     is_error: bool
     refusal: str | None
+    elided: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,109 @@
+"""Estimated cache reads by one simple rule; entry models of particular providers come on top of it later."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Final
+
+import xxhash
+
+from coldturn.analysis.rates import rate
+from coldturn.reference.prefix.ledger import Ledger
+from coldturn.reference.tokens import EstimatedTokens, estimate_tokens
+
+LONGEST_PREFIX: Final = "longest-prefix-1024-128"
+"""Name of the rule, as it stands in JSON and in tables."""
+
+MINIMUM_TOKENS: Final = 1_024
+GRID_TOKENS: Final = 128
+_DIGEST_BYTES: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class StepEstimate:
+    """What one request could have read from a cache. All four are estimates: content bytes / 4, rounded up.
+
+    Attributes:
+        input_tokens_estimated: The whole request.
+        ceiling_estimated: Its common prefix with the best earlier request: an unlimited cache without minimum.
+        read_estimated: What the rule lets it read of that.
+        uncached_estimated: Input minus read.
+    """
+
+    input_tokens_estimated: EstimatedTokens
+    ceiling_estimated: EstimatedTokens
+    read_estimated: EstimatedTokens
+    uncached_estimated: EstimatedTokens
+
+    @property
+    def hit_rate_estimated(self) -> float | None:
+        """Read over input, as a fraction; None for an empty request."""
+        return rate(self.read_estimated, self.input_tokens_estimated)
+
+
+class LongestPrefix:
+    """The rule ``longest-prefix-1024-128``: any earlier request's whole prefix can be read, on a grid.
+
+    A request reads its longest common prefix with any earlier request of the same scope: nothing under 1,024
+    tokens, else rounded down to a multiple of 128. These are the published figures of OpenAI's prompt caching
+    for models without written entries; engines with a prefix cache (vLLM, SGLang, llama.cpp) follow the same
+    rule with other figures. A first, simple rule: lifetimes, evictions, markers and hidden system messages are
+    left out, and tokens are estimated from bytes.
+
+    Feed it every request once, in the order in which they were sent.
+    """
+
+    name = LONGEST_PREFIX
+
+    def __init__(self) -> None:
+        self._chains: dict[str, set[bytes]] = {}
+
+    def step(self, ledger: Ledger, common_bytes: int, scope: str) -> StepEstimate:
+        """Estimate the next request from its ledger.
+
+        Args:
+            ledger: The request's.
+            common_bytes: Content bytes in common with the request it was compared with; 0 for a first one.
+            scope: What can share a cache.
+        """
+        digests = [segment.digest for segment in ledger.segments]
+        return self.observe(digests, [segment.bytes for segment in ledger.segments], common_bytes, scope)
+
+    def observe(
+        self, digests: Sequence[bytes], sizes: Sequence[int], common_bytes: int, scope: str
+    ) -> StepEstimate:
+        """Estimate the next request from its segments, as a span holds them.
+
+        Args:
+            digests: Digest of each segment in render order; the first 8 bytes are looked at.
+            sizes: Content bytes of each.
+            common_bytes: As for `step`. It refines the place within a segment, and counts only when the scope
+                has had a request before.
+            scope: What can share a cache.
+        """
+        first = scope not in self._chains
+        seen = self._chains.setdefault(scope, set())
+        ends = [0, *accumulate(sizes)]
+        chain = _chain(digests)
+        shared = next((i for i, link in enumerate(chain) if link not in seen), len(chain))
+        seen.update(chain[shared:])
+        common = 0 if first else min(max(ends[shared], common_bytes), ends[-1])
+        return _estimate(ends[-1], common)
+
+
+def _chain(digests: Sequence[bytes]) -> list[bytes]:
+    """Roll a hash over the digests: two requests share link i exactly when their first i + 1 segments are equal."""
+    rolling = xxhash.xxh3_128()
+    links = []
+    for digest in digests:
+        rolling.update(digest[:_DIGEST_BYTES])
+        links.append(rolling.digest())
+    return links
+
+
+def _estimate(size: int, common: int) -> StepEstimate:
+    tokens, ceiling = estimate_tokens(size), estimate_tokens(common)
+    read = 0 if ceiling < MINIMUM_TOKENS else ceiling - ceiling % GRID_TOKENS
+    return StepEstimate(tokens, ceiling, EstimatedTokens(read), EstimatedTokens(tokens - read))
