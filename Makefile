@@ -32,7 +32,7 @@ bench: $(VENV)/.stamp
 	$(BIN)/python -m benchmarks
 
 record-demo: $(VENV)/.stamp
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m coldturn.replay.demo_recording.record
 
 clean:
 	rm -rf $(VENV) dist coldturn-demo
