@@ -89,7 +89,12 @@ class Reach:
 
 @dataclass(frozen=True, slots=True)
 class CallOutcome:
-    """What a call returned, before it becomes a record. `text` is whole."""
+    """What a call returned, before it becomes a record. `text` is whole.
+
+    Attributes:
+        described: The pair whose description this answer holds.
+        schema_problem: Why a result does not fit its tool's output schema; the result itself stays whole.
+    """
 
     text: str
     is_error: bool
@@ -99,3 +104,4 @@ class CallOutcome:
     refusal: str | None = None
     binary: tuple[str, ...] = ()
     described: tuple[str, str] | None = None
+    schema_problem: str | None = None
