@@ -39,7 +39,7 @@ class UncleanRecordingError(ColdturnError):
 
 
 def machine_names() -> tuple[str, ...]:
-    """What is particular to this machine: its name, its user and their home, where our code and Python are."""
+    """What is particular to this machine: its name, its user and home, where our code and Python are."""
     names = {
         socket.gethostname(),
         socket.getfqdn(),

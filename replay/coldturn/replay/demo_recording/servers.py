@@ -1,4 +1,4 @@
-"""The demo's servers: installed into a folder of their own, started with an environment that tells nothing."""
+"""The demo's servers: installed into a folder of their own, with an environment that tells nothing."""
 
 from __future__ import annotations
 

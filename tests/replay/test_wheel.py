@@ -1,0 +1,67 @@
+"""What a user installs: the built wheel holds all four rooms and their data, and nothing else."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ROOMS = ("reference", "traces", "analysis", "replay")
+
+
+@pytest.fixture(scope="module")
+def contents(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
+    """Names in a wheel that was built from the tree, with the build backend that pip would use."""
+    folder = tmp_path_factory.mktemp("wheel")
+    subprocess.run(  # noqa: S603 - our own interpreter with fixed arguments
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+    )
+    (wheel,) = folder.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        return set(archive.namelist())
+
+
+def test_every_room_is_there_and_typed(contents: set[str]) -> None:
+    for room in ROOMS:
+        assert f"coldturn/{room}/__init__.py" in contents
+        assert f"coldturn/{room}/py.typed" in contents
+
+
+def test_every_module_of_the_tree_is_there(contents: set[str]) -> None:
+    modules = {
+        path.relative_to(ROOT / room).as_posix() for room in ROOMS for path in (ROOT / room).rglob("*.py")
+    }
+    assert modules
+    assert modules <= contents
+
+
+def test_the_namespace_has_no_module_of_its_own(contents: set[str]) -> None:
+    assert "coldturn/__init__.py" not in contents
+
+
+def test_only_our_namespace_is_installed(contents: set[str]) -> None:
+    assert {name.split("/")[0] for name in contents if ".dist-info/" not in name} == {"coldturn"}
+
+
+def test_recording_and_its_script_are_there(contents: set[str]) -> None:
+    assert {
+        "coldturn/replay/recordings/demo.jsonl",
+        "coldturn/replay/recordings/demo.session.toml",
+        "coldturn/replay/demo_recording/workspace.toml",
+    } <= contents
+
+
+def test_a_notebook_is_there(contents: set[str]) -> None:
+    assert any(name.startswith("coldturn/analysis/notebooks/") and name.endswith(".py") for name in contents)
+
+
+def test_licence_and_command_are_declared(contents: set[str]) -> None:
+    information = {name.split("/", 1)[1] for name in contents if ".dist-info/" in name}
+    assert {"licenses/LICENSE", "entry_points.txt", "METADATA"} <= information
