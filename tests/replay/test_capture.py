@@ -97,7 +97,7 @@ async def test_a_line_is_on_disk_as_soon_as_its_interaction_ended(tmp_path: Path
     await _post(CaptureTransport(recorder, inner))
     # not closed: what a killed process would leave
     header, entry = _entries(path)
-    assert "metadata" in header
+    assert header["coldturn"]["version"] == 1  # type: ignore[index]
     assert entry["response"]["body"] == {"string": "ok"}  # type: ignore[index]
     recorder.close()
 
@@ -187,9 +187,9 @@ async def test_vcrpy_reads_what_we_write(tmp_path: Path, suffix: str) -> None:
     stored = json.loads(text) if suffix == ".json" else yaml.safe_load(text)
     assert stored["version"] == 1
     meta = stored["metadata"]["coldturn"]
-    assert meta["format"] == 1
+    assert meta["version"] == 1
     assert meta["servers"] == {"https://api.example/v1": "api"}
-    assert set(meta) == {"format", "created", "mcp", "vcrpy", "servers"}
+    assert set(meta) == {"version", "created", "mcp", "vcrpy", "servers"}
     from vcr.serializers import jsonserializer, yamlserializer
 
     cassette = Cassette.load(
@@ -210,7 +210,7 @@ async def test_binary_bodies_live_in_jsonl_and_yaml_and_are_refused_by_json(tmp_
         if suffix == ".jsonl":
             _, responses, metadata = JsonlPersister.load_cassette(path, None)
             assert responses[0]["body"]["string"] == b"\xff\x00"
-            assert metadata["coldturn"]["format"] == 1
+            assert metadata["coldturn"]["version"] == 1
     path = tmp_path / "session.json"
     recorder = Recorder(path)
     await _post(CaptureTransport(recorder, inner))

@@ -1,6 +1,6 @@
 """Cassettes with one interaction a line, for long sessions: appended as they happen, safe for binary bodies.
 
-The first line is ``{"version": 1, "metadata": {...}}``, as in vcrpy's own formats; every other line is
+The first line is the metadata, ``{"coldturn": {"version": 1, ...}}``; every other line is an interaction,
 ``{"request": {...}, "response": {...}}`` with vcrpy's keys. A body is text, null, or ``{"b64": "..."}``.
 """
 
@@ -19,12 +19,13 @@ from vcr.request import Request
 
 from coldturn.replay.errors import BrokenRecordingError, RecordingWarning
 
-VERSION = 1
+METADATA_KEY = "coldturn"
+"""Under which a cassette's metadata holds what we say of it."""
 
 
 def header_line(metadata: Mapping[str, Any]) -> bytes:
     """The first line of a file."""
-    return orjson.dumps({"version": VERSION, "metadata": dict(metadata)}) + b"\n"
+    return orjson.dumps({METADATA_KEY: {}, **metadata}) + b"\n"
 
 
 def interaction_line(request: Request, response: Mapping[str, Any]) -> bytes:
@@ -84,8 +85,8 @@ class JsonlPersister:
         responses: list[dict[str, Any]] = []
         metadata: dict[str, Any] = {}
         for number, value in iter_lines(path):
-            if "metadata" in value and "request" not in value:
-                metadata = value["metadata"]
+            if METADATA_KEY in value and "request" not in value:
+                metadata = value
                 continue
             request, response = _interaction(path, number, value)
             requests.append(request)

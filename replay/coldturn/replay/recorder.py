@@ -24,10 +24,9 @@ from coldturn.replay.errors import (
     RecordingExistsError,
     UnknownFormatError,
 )
-from coldturn.replay.jsonl import JsonlPersister, header_line, interaction_line
+from coldturn.replay.jsonl import METADATA_KEY, JsonlPersister, header_line, interaction_line
 
 FORMAT_VERSION = 1
-METADATA_KEY = "coldturn"
 _SERIALIZERS: dict[str, ModuleType] = {
     ".yaml": yamlserializer,
     ".yml": yamlserializer,
@@ -39,7 +38,7 @@ def recording_metadata(clock: Clock, servers: Mapping[str, str]) -> dict[str, An
     """What a recording says of itself: its format, its age, the libraries, labels of servers by URL."""
     created = datetime.fromtimestamp(clock.time_ns() / 1e9, UTC)
     return {
-        "format": FORMAT_VERSION,
+        "version": FORMAT_VERSION,
         "created": created.isoformat(timespec="seconds"),
         "mcp": version("mcp"),
         "vcrpy": version("vcrpy"),
