@@ -46,8 +46,14 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class EntryError:
-    """One entry that could not be read; the rest of its input was."""
+    """One entry that could not be read; the rest of its input was.
+
+    Attributes:
+        torn: It is the last line of a recording that was interrupted, so nothing but the entry in flight is
+            missing.
+    """
 
     source: str
     entry: int
     message: str
+    torn: bool = False

@@ -1,0 +1,109 @@
+"""What a recorded request talks to, when it was sent, and its bodies unpacked."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+from coldturn.reference.prefix.request import recognise_surface
+from coldturn.traces.exchange import ExchangeKind
+from coldturn.traces.interaction import Headers, Interaction
+from coldturn.traces.limits import MAX_BODY_UNPACKED
+from coldturn.traces.opening import GZIP_MAGIC
+from coldturn.traces.slices import NotJsonError, object_parts
+
+_RPC = re.compile(rb'"jsonrpc"\s*:\s*"2\.0"')
+_RPC_WINDOW = 4096
+
+
+class PackedBodyError(ValueError):
+    """A compressed body that does not unpack, or not within its bound."""
+
+
+def kind_of(body: bytes, url: str) -> ExchangeKind:
+    """MODEL for the surfaces we read, MCP for JSON-RPC 2.0, else OTHER."""
+    if is_json_rpc(body):
+        return ExchangeKind.MCP
+    if body.strip() and recognise_surface(body, url) is not None:
+        return ExchangeKind.MODEL
+    return ExchangeKind.OTHER
+
+
+def is_json_rpc(body: bytes) -> bool:
+    """Whether a body is a JSON-RPC 2.0 message, or a batch of them."""
+    head, tail = body[:_RPC_WINDOW], body[-_RPC_WINDOW:]
+    if not (_RPC.search(head) or _RPC.search(tail)):
+        return False
+    try:
+        return "jsonrpc" in object_parts(body)
+    except NotJsonError:
+        return body.lstrip()[:1] == b"["
+
+
+def unpacked(body: bytes, headers: Headers) -> bytes:
+    """A body as its receiver saw it: gzip and deflate undone where the header says so and the bytes are.
+
+    Raises:
+        PackedBodyError: It is damaged or larger than the bound.
+    """
+    encoding = dict(headers).get("content-encoding", "").strip().lower()
+    if body[:2] == GZIP_MAGIC:
+        return _inflate(body, 16 + zlib.MAX_WBITS)
+    if encoding == "deflate" and body[:1] not in (b"{", b"["):
+        return _inflate(body, zlib.MAX_WBITS if body[:1] == b"\x78" else -zlib.MAX_WBITS)
+    if encoding in ("br", "zstd") and not _is_text(body):
+        raise PackedBodyError(f"it is compressed as {encoding}, which is not unpacked")
+    return body
+
+
+def _inflate(body: bytes, window: int) -> bytes:
+    unpacker = zlib.decompressobj(window)
+    try:
+        content = unpacker.decompress(body, MAX_BODY_UNPACKED)
+    except zlib.error as error:
+        raise PackedBodyError("its compression is damaged") from error
+    if unpacker.unconsumed_tail:
+        raise PackedBodyError(f"it unpacks to more than {MAX_BODY_UNPACKED // 1_048_576} MiB")
+    if not unpacker.eof:
+        raise PackedBodyError("its compression is cut off")
+    return content
+
+
+def _is_text(body: bytes) -> bool:
+    try:
+        body[:4096].decode()
+    except UnicodeDecodeError as error:
+        return error.start >= 4090
+    return True
+
+
+def started_of(interaction: Interaction) -> float | None:
+    """When the request was sent: our own timing, else the response's `date` header, which is later."""
+    start = interaction.timing.get("start")
+    return instant(start) if start is not None else http_date(dict(interaction.response_headers))
+
+
+def instant(value: object) -> float | None:
+    """Epoch seconds of a number or an RFC 3339 text (UTC when it names no zone); None for anything else."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        return float(value)
+    if not isinstance(value, str):
+        return None
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        return None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def http_date(headers: Mapping[str, str]) -> float | None:
+    """Epoch seconds of a `date` header, None when there is none or it is redacted."""
+    try:
+        return parsedate_to_datetime(headers.get("date", "")).timestamp()
+    except (ValueError, TypeError, IndexError):
+        return None

@@ -1,0 +1,149 @@
+"""What can be wrong with an input, each as one sentence that says what, where and what to try."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from coldturn.reference.prefix.errors import ColdturnError
+
+
+class InputError(ColdturnError):
+    """The base of everything that makes a whole input unreadable.
+
+    Attributes:
+        source: The input's name as the user gave it.
+    """
+
+    slug = "input"
+
+    def __init__(self, source: str, sentence: str) -> None:
+        self.source = source
+        super().__init__(f"{source}: {sentence}")
+
+
+class MissingInputError(InputError):
+    """No such file or folder, or one that may not be opened."""
+
+    slug = "missing-input"
+
+    def __init__(self, source: str, reason: str = "no such file or folder") -> None:
+        super().__init__(source, f"{reason}; give a file, a folder, a glob or - for standard input")
+
+
+class EmptyInputError(InputError):
+    """A file without content, or a folder without recordings."""
+
+    slug = "empty-input"
+
+    def __init__(self, source: str, what: str = "the file is empty") -> None:
+        super().__init__(source, f"{what}; give a request body, JSONL of requests or a cassette")
+
+
+class UnrecognisedInputError(InputError):
+    """Content that is none of the kinds we read.
+
+    Attributes:
+        seen: What stood there instead, in words.
+    """
+
+    slug = "unrecognised-input"
+
+    def __init__(self, source: str, seen: str) -> None:
+        self.seen = seen
+        super().__init__(
+            source,
+            f"not recognised: {seen}; coldturn reads request bodies, JSONL of requests and vcrpy cassettes "
+            "(--format says which one it is)",
+        )
+
+
+class UnreadableJsonError(InputError):
+    """A JSON document that is damaged, too deep or cut off."""
+
+    slug = "unreadable-json"
+
+    def __init__(self, source: str, reason: str) -> None:
+        super().__init__(source, f"the JSON cannot be read: {reason}; check that the file is complete")
+
+
+class DamagedArchiveError(InputError):
+    """A gzip file that does not unpack."""
+
+    slug = "damaged-archive"
+
+    def __init__(self, source: str) -> None:
+        super().__init__(source, "the compressed file is damaged or cut off; fetch or record it again")
+
+
+class BrokenCassetteError(InputError):
+    """A cassette with an entry that is damaged, or that is cut off.
+
+    Attributes:
+        entry: Index of the entry, from 0; None when the damage lies outside the entries.
+    """
+
+    slug = "broken-cassette"
+
+    def __init__(self, source: str, entry: int | None, reason: str) -> None:
+        self.entry = entry
+        where = "the cassette is broken" if entry is None else f"the cassette is broken at entry {entry}"
+        super().__init__(source, f"{where}: {reason}; mend or re-record it")
+
+
+class UnsupportedFormatError(InputError):
+    """A kind of recording that is known but not read yet, or a newer version of ours."""
+
+    slug = "unsupported-format"
+
+    def __init__(self, source: str, what: str) -> None:
+        super().__init__(source, f"holds {what}, which this version of coldturn does not read")
+
+
+class NumbersOnlyError(InputError):
+    """Token counts or hashes where the bytes of requests are needed."""
+
+    slug = "numbers-only"
+
+    def __init__(self, source: str) -> None:
+        super().__init__(
+            source, "holds numbers or hashes only; finding breaks needs recorded request bodies (a cassette)"
+        )
+
+
+class InputTooLargeError(InputError):
+    """Something that must be held in memory, or that decompresses, beyond its bound."""
+
+    slug = "input-too-large"
+
+    def __init__(self, source: str, what: str, limit: int) -> None:
+        self.limit = limit
+        super().__init__(source, f"{what} is larger than {limit // 1_048_576} MiB; split it or take JSONL")
+
+
+class NoRequestsError(InputError):
+    """An input that was read but holds no request to a model on a surface we know.
+
+    Attributes:
+        seen: What it holds instead, in words.
+    """
+
+    slug = "no-requests"
+
+    def __init__(self, source: str, seen: Sequence[str]) -> None:
+        self.seen = tuple(seen)
+        what = ", ".join(self.seen) or "no entries"
+        super().__init__(
+            source,
+            f"holds no request to a model that coldturn reads ({what}); it reads Anthropic Messages, "
+            "OpenAI Chat Completions and OpenAI Responses",
+        )
+
+
+class UnreadableTextError(InputError):
+    """A file that is compared as plain text and is none."""
+
+    slug = "unreadable-text"
+
+    def __init__(self, source: str, offset: int) -> None:
+        self.offset = offset
+        super().__init__(source, f"it is no UTF-8 text at byte {offset}; save it as UTF-8")

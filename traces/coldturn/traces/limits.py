@@ -1,0 +1,21 @@
+"""How much a reader holds at once. Beyond these an input is refused, never half read in silence."""
+
+from __future__ import annotations
+
+MAX_DOCUMENT = 1024 * 1_048_576
+"""Bytes of a JSON document, which has to be held whole (JSONL and YAML are streamed)."""
+
+MAX_LINE = 256 * 1_048_576
+"""Bytes of one line of JSONL; providers refuse requests of a tenth of that."""
+
+MAX_UNPACKED = 8192 * 1_048_576
+"""Bytes that a compressed file may unpack to."""
+
+MAX_BODY_UNPACKED = 256 * 1_048_576
+"""Bytes that one compressed body may unpack to."""
+
+MAX_YAML_NODES = 2_000_000
+"""Nodes of one cassette entry, aliases counted as often as they are used."""
+
+MAX_DEPTH = 900
+"""Levels of nesting of one cassette entry."""

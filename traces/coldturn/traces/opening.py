@@ -1,0 +1,151 @@
+"""Opening an input: a path, bytes or a stream; compressed or not; never beyond its bounds."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import shutil
+import tempfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, TypeAlias, cast
+
+from coldturn.traces.errors import (
+    DamagedArchiveError,
+    EmptyInputError,
+    InputTooLargeError,
+    MissingInputError,
+)
+from coldturn.traces.limits import MAX_DOCUMENT, MAX_LINE, MAX_UNPACKED
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+GZIP_MAGIC = b"\x1f\x8b"
+BOM = b"\xef\xbb\xbf"
+_IN_MEMORY = 16 * 1_048_576
+
+Source: TypeAlias = str | Path | bytes | IO[bytes]
+
+
+@contextmanager
+def opened(source: Source, name: str) -> Iterator[io.BufferedReader]:
+    """A seekable stream of the input's content, unpacked when it is gzip.
+
+    Args:
+        source: A path, the content itself, or a binary stream (spooled to disk when it is long).
+        name: What errors call the input.
+
+    Raises:
+        MissingInputError: It cannot be opened.
+        EmptyInputError: It has no bytes.
+    """
+    with _raw(source, name) as stream:
+        head = stream.read(2)
+        stream.seek(0)
+        if not head:
+            raise EmptyInputError(name)
+        if head == GZIP_MAGIC:
+            yield io.BufferedReader(_Unpacked(stream, name))
+        else:
+            yield cast("io.BufferedReader", stream)
+
+
+@contextmanager
+def _raw(source: Source, name: str) -> Iterator[IO[bytes]]:
+    if isinstance(source, bytes):
+        yield io.BytesIO(source)
+    elif isinstance(source, str | Path):
+        try:
+            stream = Path(source).open("rb")  # noqa: SIM115 - closed below; only its opening is guarded
+        except OSError as error:
+            raise MissingInputError(name, (error.strerror or "cannot be opened").lower()) from error
+        with stream:
+            yield stream
+    else:
+        with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as spool:
+            shutil.copyfileobj(source, spool)
+            spool.seek(0)
+            yield cast("IO[bytes]", spool)
+
+
+class _Unpacked(io.RawIOBase):
+    """A gzip stream that stops at a bound instead of filling the disk or the memory of its reader."""
+
+    def __init__(self, packed: IO[bytes], name: str) -> None:
+        self._file = gzip.GzipFile(fileobj=packed)
+        self._name = name
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        return self._file.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def readinto(self, buffer: Buffer) -> int:
+        view = memoryview(buffer)
+        try:
+            piece = self._file.read1(len(view))
+        except (EOFError, OSError, zlib.error) as error:
+            raise DamagedArchiveError(self._name) from error
+        if self._file.tell() > MAX_UNPACKED:
+            raise InputTooLargeError(self._name, "the unpacked content", MAX_UNPACKED)
+        view[: len(piece)] = piece
+        return len(piece)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a file without its end.
+
+    Attributes:
+        number: From 1, as editors count.
+        complete: Whether it ended with a line feed.
+        too_long: Beyond the bound; `content` is then only its beginning.
+    """
+
+    number: int
+    content: bytes
+    complete: bool
+    too_long: bool = False
+
+
+def lines(stream: IO[bytes]) -> Iterator[Line]:
+    """Every line that is not blank, one at a time. A line beyond the bound is skipped over, not held."""
+    number = 0
+    while piece := stream.readline(MAX_LINE):
+        number += 1
+        complete = piece.endswith(b"\n")
+        too_long = not complete and len(piece) == MAX_LINE
+        if too_long:
+            piece = piece[:4096]
+            while rest := stream.readline(MAX_LINE):
+                complete = rest.endswith(b"\n")
+                if complete:
+                    break
+        if number == 1:
+            piece = piece.removeprefix(BOM)
+        content = piece.strip(b" \t\r\n")
+        if content:
+            yield Line(number, content, complete, too_long)
+
+
+def document(stream: IO[bytes], name: str) -> bytes:
+    """The whole content, for formats that cannot be streamed.
+
+    Raises:
+        InputTooLargeError: It is beyond the bound.
+    """
+    content = stream.read(MAX_DOCUMENT + 1)
+    if len(content) > MAX_DOCUMENT:
+        raise InputTooLargeError(name, "the JSON document", MAX_DOCUMENT)
+    return content
