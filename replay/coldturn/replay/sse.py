@@ -117,3 +117,13 @@ def _with_tokens(text: bytes, asked: Rpc) -> bytes:
     else:
         return text
     return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def result_of(body: bytes) -> dict[str, Any] | None:
+    """The result in an answer, JSON or a stream; None when there is none or it is an error."""
+    if body.lstrip()[:1] == b"{":
+        found = [_message(b"data: " + body.replace(b"\r", b" ").replace(b"\n", b" "))]
+    else:
+        found = [event.message for event in events(body, 0.0, ())]
+    results = [message["result"] for message in found if isinstance(message.get("result"), dict)]
+    return results[-1] if results else None
