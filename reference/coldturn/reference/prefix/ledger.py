@@ -20,8 +20,8 @@ class ZoneHash:
     Attributes:
         bytes: Content bytes.
         hash: 32 hex digits over the zone's own blocks, in render order.
-        prefix_hash: 32 hex digits over every block from the first to the last one of this zone (or, when it is
-            empty, of the zones before it): equal hashes mean that the prompts are equal up to there.
+        prefix_hash: 32 hex digits over every block from the first to the last one of this zone (or, when it
+            is empty, of the zones before it): equal hashes mean that the prompts are equal up to there.
     """
 
     zone: Zone
@@ -65,7 +65,7 @@ class Ledger:
 
 
 def ledger_of(request: PromptRequest) -> Ledger:
-    """Compute a request's ledger (xxh3-128 throughout). Once its body is gone, the wire hash is that of nothing."""
+    """Compute a request's ledger, by xxh3-128. Once its body is gone, the wire hash is that of nothing."""
     segments = [_segments(block) for block in request.blocks]
     settings = b"".join(
         b"%d:%b=%d:%b," % (len(key), key.encode("utf-8", "surrogatepass"), len(value), value)

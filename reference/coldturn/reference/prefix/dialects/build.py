@@ -1,0 +1,215 @@
+"""Building an element from its bytes: what every dialect shares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from xxhash import xxh3_128_digest
+
+from coldturn.reference.prefix import slicing
+from coldturn.reference.prefix.elements import (
+    Element,
+    FoundMarker,
+    Piece,
+    cut_out,
+    make_content,
+    make_facts,
+    without,
+)
+from coldturn.reference.prefix.markers import MARKER_KEYS
+from coldturn.reference.prefix.model import BlockFacts, BlockKind, Surface, Zone
+from coldturn.reference.prefix.scanner import Flag
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A top-level key whose value renders as blocks.
+
+    Attributes:
+        read: Reads one element of it: a list's item, or the value itself when it is no list.
+        leading: Roles whose run at the very start stands in zone system.
+        numbered: Whether its elements are messages.
+    """
+
+    key: str
+    zone: Zone
+    read: Callable[[bytes], Element]
+    leading: frozenset[str] = frozenset()
+    numbered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """A surface's render order, and the top-level keys that show a body to be of it."""
+
+    surface: Surface
+    groups: tuple[Group, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """How an object of a type becomes a block.
+
+    Attributes:
+        text: Key of the string that alone is the content.
+        ids: Keys that go into the header.
+        name: Key of a tool's name. `call`: key of a call's id.
+        nested: Key of a list whose objects may carry markers of their own.
+    """
+
+    kind: BlockKind
+    text: str | None = None
+    ids: frozenset[str] = frozenset()
+    name: str | None = None
+    call: str | None = None
+    nested: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a block stands in its element, and what it is called."""
+
+    kind: BlockKind
+    suffix: str
+    title: str
+    role: str | None
+    span: Span
+    name: str | None = None
+    call_id: str | None = None
+
+
+@dataclass(slots=True)
+class Builder:
+    """Collects the blocks and markers of one element."""
+
+    data: bytes
+    pieces: list[Piece] = field(default_factory=list)
+    markers: list[FoundMarker] = field(default_factory=list)
+    marker_cuts: list[Span] = field(default_factory=list)
+    flags: set[Flag] = field(default_factory=set)
+
+    def members(self, span: Span) -> slicing.Members | None:
+        """The object at `span`, sliced; None when something else stands there."""
+        if self.data[span[0] : span[0] + 1] != b"{":
+            return None
+        found = slicing.members(self.data, *span)
+        self.flags |= found.flags
+        return found
+
+    def items(self, span: Span) -> tuple[Span, ...] | None:
+        """The array at `span`, sliced; None when something else stands there."""
+        if self.data[span[0] : span[0] + 1] != b"[":
+            return None
+        found, flags = slicing.items(self.data, *span)
+        self.flags |= flags
+        return found
+
+    def compact(self, data: bytes) -> bytes:
+        """Compact JSON of `data`, flags noted."""
+        text, flags = slicing.compact(data)
+        self.flags |= flags
+        return text
+
+    def take_markers(self, members: slicing.Members, suffix: str, piece: int) -> None:
+        """Put an object's markers aside as standing behind that piece."""
+        for member in members.members:
+            if member.key in MARKER_KEYS:
+                value = self.compact(members.data[member.value : member.end])
+                if value != b"null":
+                    self.markers.append(FoundMarker(suffix, piece, value))
+        self.marker_cuts.extend(without(members, MARKER_KEYS))
+
+    def header(self, members: slicing.Members, keys: Iterable[str]) -> bytes:
+        """Compact JSON of these members only, in sent order; empty when there is none."""
+        wanted = frozenset(keys) - MARKER_KEYS
+        parts = [
+            self.compact(members.data[one.start : one.value].rstrip(b": \t\r\n"))
+            + b":"
+            + self.compact(members.data[one.value : one.end])
+            for one in members.members
+            if one.key in wanted and members.get(one.key) is one
+        ]
+        return b"{%b}" % b",".join(parts) if parts else b""
+
+    def add_text(self, place: Place, token: Span, header: bytes) -> None:
+        """A block whose content is the string at `token`."""
+        content, flags = slicing.decode_text(self.data[token[0] : token[1]])
+        self.flags |= flags
+        self._add(place, token, (), make_facts(content, is_text=True, header=header))
+
+    def add_json(self, place: Place, source: Span, cuts: tuple[Span, ...], header: bytes) -> None:
+        """A block whose content is the JSON at `source` without `cuts` (spans of the element)."""
+        inside = tuple((start - source[0], end - source[0]) for start, end in cuts)
+        content = self.compact(cut_out(self.data[source[0] : source[1]], inside))
+        self._add(place, source, inside, make_facts(content, is_text=False, header=header))
+
+    def add_empty(self, place: Place, header: bytes) -> None:
+        """A block without content, so that its header is not lost."""
+        self._add(
+            place,
+            place.span,
+            ((0, place.span[1] - place.span[0]),),
+            make_facts(b"", is_text=False, header=header),
+        )
+
+    def _add(self, place: Place, source: Span, cuts: tuple[Span, ...], facts: BlockFacts) -> None:
+        self.pieces.append(
+            Piece(
+                kind=place.kind,
+                suffix=place.suffix,
+                title=place.title,
+                role=place.role,
+                name=place.name,
+                call_id=place.call_id,
+                span=place.span,
+                source=source,
+                cuts=cuts,
+                facts=facts,
+            )
+        )
+
+    def finish(self, role: str | None) -> Element:
+        """The element as collected."""
+        data = self.data
+        bare = cut_out(data, sorted(self.marker_cuts)) if self.marker_cuts else data
+        return Element(
+            pieces=tuple(self.pieces),
+            content=make_content([piece.facts for piece in self.pieces]),
+            markers=tuple(self.markers),
+            flags=frozenset(self.flags),
+            role=role,
+            size=len(data),
+            bare=xxh3_128_digest(bare),
+        )
+
+
+def add_part(builder: Builder, span: Span, place: Place, rule: Rule, header: bytes) -> None:
+    """Add the object at `span` as its rule says; `header` is what its message puts in front."""
+    members = builder.members(span)
+    if members is None:
+        builder.add_json(place, span, (), header)
+        return
+    raw = members.get(rule.text) if rule.text else None
+    if raw is not None and builder.data[raw.value : raw.value + 1] == b'"':
+        own = builder.header(members, (m.key for m in members.members if m.key != rule.text))
+        builder.add_text(place, (raw.value, raw.end), header + own)
+    else:
+        cuts = [*without(members, rule.ids | MARKER_KEYS), *_nested_cuts(builder, members, rule, place)]
+        builder.add_json(place, span, tuple(sorted(cuts)), header + builder.header(members, rule.ids))
+    builder.take_markers(members, place.suffix, len(builder.pieces) - 1)
+
+
+def _nested_cuts(builder: Builder, members: slicing.Members, rule: Rule, place: Place) -> list[Span]:
+    inner = members.get(rule.nested) if rule.nested else None
+    spans = builder.items((inner.value, inner.end)) if inner is not None else None
+    cuts: list[Span] = []
+    for index, span in enumerate(spans or ()):
+        found = builder.members(span)
+        if found is not None:
+            cuts.extend(without(found, MARKER_KEYS))
+            suffix = f"{place.suffix}.{rule.nested}[{index}]"
+            builder.take_markers(found, suffix, len(builder.pieces))
+    return cuts

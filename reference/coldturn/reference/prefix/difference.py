@@ -1,0 +1,167 @@
+"""Where two requests first differ: the block, the content byte, and the byte in the newer body."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from coldturn.reference.prefix.elements import Content
+from coldturn.reference.prefix.model import Block, BlockFacts, Fidelity, Zone
+from coldturn.reference.prefix.offsets import source_offset
+from coldturn.reference.prefix.request import PromptRequest
+
+_STEP = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The first place at which a child does not repeat its parent.
+
+    Attributes:
+        parent: Index of the parent's block there; None where the parent has ended.
+        child: Index of the child's block there; None where the child has ended.
+        offset: Content bytes in common from the start.
+        block_offset: The same within the block at `path`; 0 when the header (role, ids) differs.
+        path: JSON path in the child, or in the parent when the block there is gone from the child.
+        side: ``child`` or ``parent``: whose `path` it is.
+        segment: Label of that block.
+        section: Nearest Markdown heading or tag at or above the place, in that block.
+        wire_offset: Byte of the child's body; None when its bytes are not at hand.
+        in_header: Whether the headers differ (the contents may differ besides).
+    """
+
+    parent: int | None
+    child: int | None
+    offset: int
+    block_offset: int
+    path: str
+    side: str
+    segment: str
+    section: str | None
+    zone: Zone
+    wire_offset: int | None
+    in_header: bool
+
+
+def common_prefix(was: bytes, now: bytes) -> int:
+    """Bytes that both have in common from the start."""
+    limit = min(len(was), len(now))
+    start = 0
+    while start < limit and was[start : start + _STEP] == now[start : start + _STEP]:
+        start += _STEP
+    if start >= limit:
+        return limit
+    size = min(_STEP, limit - start)
+    while size > 1:
+        half = size // 2
+        if was[start : start + half] == now[start : start + half]:
+            start += half
+            size -= half
+        else:
+            size = half
+    return start if start >= limit or was[start] != now[start] else start + 1
+
+
+def common_elements(parent: PromptRequest, child: PromptRequest) -> int:
+    """How many elements (tools, messages, items) say the same from the start, in render order."""
+    was: Sequence[Content] = parent.contents
+    now: Sequence[Content] = child.contents
+    for index, (one, other) in enumerate(zip(was, now, strict=False)):
+        if one is not other:
+            return index
+    return min(len(was), len(now))
+
+
+def extends(parent: PromptRequest, child: PromptRequest) -> bool:
+    """Whether the child repeats all that the parent says and goes on from there. Costs no look at blocks."""
+    return child.contents[: len(parent.contents)] == parent.contents
+
+
+def has_wire_drift(parent: PromptRequest, child: PromptRequest) -> bool:
+    """Whether elements that say the same from the start were sent in another spelling (markers apart)."""
+    count = common_elements(parent, child)
+    was = (one for placed in parent.groups for one in placed.elements)
+    now = (one for placed in child.groups for one in placed.elements)
+    pairs = zip(was, now, range(count), strict=False)
+    return any(one is not other and one.bare != other.bare for one, other, _ in pairs)
+
+
+def first_difference(parent: PromptRequest, child: PromptRequest) -> Difference | None:
+    """The first place at which the child does not repeat the parent; None when it repeats all of it.
+
+    A block that the child goes on with (``A`` became ``A`` and more) differs behind its last common byte.
+    """
+    if extends(parent, child):
+        return None
+    skipped = common_elements(parent, child)
+    facts = parent.contents[:skipped]
+    index = sum(len(one.facts) for one in facts)
+    offset = sum(one.size for one in facts)
+    was, now = parent.blocks, child.blocks
+    while index < len(was) and index < len(now) and _same(was[index].facts, now[index].facts):
+        offset += len(was[index].facts.content)
+        index += 1
+    if index == len(was):
+        return None
+    return _difference(parent, child, index, offset)
+
+
+def _same(one: BlockFacts, other: BlockFacts) -> bool:
+    return one is other or one.digest == other.digest
+
+
+def _difference(parent: PromptRequest, child: PromptRequest, index: int, offset: int) -> Difference:
+    was, now = parent.blocks[index], child.blocks[index] if index < len(child.blocks) else None
+    in_header = now is not None and was.facts.header != now.facts.header
+    inside = 0
+    if now is not None and not in_header:
+        inside = common_prefix(was.facts.content, now.facts.content)
+    on_parent = now is None or _is_gone(parent.blocks, child.blocks, index)
+    shown = was if now is None or on_parent else now
+    return Difference(
+        parent=index,
+        child=index if now is not None else None,
+        offset=offset + inside,
+        block_offset=inside,
+        path=shown.path,
+        side="parent" if on_parent else "child",
+        segment=shown.label,
+        section=section_at(shown.facts, inside),
+        zone=shown.zone,
+        wire_offset=wire_offset(child, index, inside, in_header=in_header),
+        in_header=in_header,
+    )
+
+
+def _is_gone(was: Sequence[Block], now: Sequence[Block], index: int) -> bool:
+    """Whether the parent's block at `index` was taken out, not edited, moved or preceded by a new one."""
+    old, new = was[index], now[index]
+    if old.zone is not new.zone:
+        return not any(one.zone is old.zone for one in now[index:])
+    later = {one.facts.digest for one in was[index + 1 :]}
+    return new.facts.digest in later and not any(_same(old.facts, one.facts) for one in now[index + 1 :])
+
+
+def section_at(facts: BlockFacts, offset: int) -> str | None:
+    """The heading or tag under which content byte `offset` stands."""
+    found = None
+    for segment in facts.segments:
+        if segment.start > offset:
+            break
+        found = segment.section
+    return found
+
+
+def wire_offset(request: PromptRequest, block: int, offset: int, *, in_header: bool = False) -> int | None:
+    """The byte of the body that holds content byte `offset` of a block; None when the body is not at hand.
+
+    Behind the last block it is the end of that block; for a header the start of the block's object.
+    """
+    if not request.body or request.fidelity is not Fidelity.WIRE:
+        return None
+    if block >= len(request.blocks):
+        return request.blocks[-1].span[1] if request.blocks else None
+    if in_header:
+        return request.blocks[block].span[0]
+    start, element, piece = request.located(block)
+    return start + source_offset(element, piece, offset)

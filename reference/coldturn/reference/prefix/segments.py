@@ -1,0 +1,145 @@
+"""Cutting a block's content into segments, so that one changed line leaves the rest shared.
+
+Text is cut at Markdown headings and at tags that stand on a line of their own, between those at blank lines.
+A paragraph above 2 KB is cut at line ends, and a line above 2 KB behind a separator about every 1 KB (counted
+from the line's start, so cuts fall in step again soon behind an edit).
+"""
+
+from __future__ import annotations
+
+import re
+
+from xxhash import xxh3_128_digest
+
+from coldturn.reference.prefix.model import Segment
+
+LONG = 2048
+STRIDE = 1024
+
+_STRUCTURE = re.compile(
+    rb"""^(?:
+      (?P<fence>[ ]{0,3}(?:`{3,}|~{3,}))[^\n]*
+    | (?P<heading>[ ]{0,3}\#{1,6}[ \t]+[^\n]*)
+    | [ \t]*<(?P<tag>/?[A-Za-z][A-Za-z0-9_.:-]*)(?:[ \t][^<>\n]*)?>[^\n]*
+    | (?P<blank>[ \t\r]*)
+    )$\n?""",
+    re.MULTILINE | re.VERBOSE,
+)
+_SEPARATOR = re.compile(rb"[ ,;}\]>]")
+_MAX_SECTION = 120
+
+
+def cut_text(content: bytes) -> tuple[Segment, ...]:
+    """Segments of a text block; each knows its section."""
+    return tuple(
+        Segment(start, end, xxh3_128_digest(content[start:end]), section)
+        for start, end, section in _pieces(content)
+    )
+
+
+def cut_json(content: bytes) -> tuple[Segment, ...]:
+    """Segments of anything else: it has no lines and no sections."""
+    return tuple(
+        Segment(start, end, xxh3_128_digest(content[start:end]), None)
+        for start, end in _cut_line(content, 0, len(content))
+    )
+
+
+def _pieces(content: bytes) -> list[tuple[int, int, str | None]]:
+    pieces: list[tuple[int, int, str | None]] = []
+    for start, end, section in _paragraphs(content):
+        if end - start <= LONG:
+            pieces.append((start, end, section))
+            continue
+        position = start
+        while position < end:
+            newline = content.find(b"\n", position, end)
+            line_end = end if newline < 0 else newline + 1
+            pieces.extend((a, b, section) for a, b in _cut_line(content, position, line_end))
+            position = line_end
+    return pieces
+
+
+def _cut_line(content: bytes, start: int, end: int) -> list[tuple[int, int]]:
+    if end - start <= LONG:
+        return [(start, end)] if end > start else []
+    cuts = []
+    position = start
+    while end - position > LONG:
+        found = _SEPARATOR.search(content, position + STRIDE, end)
+        if found is None or found.end() == end:
+            break
+        cuts.append((position, found.end()))
+        position = found.end()
+    cuts.append((position, end))
+    return cuts
+
+
+def _paragraphs(content: bytes) -> list[tuple[int, int, str | None]]:
+    """Runs between headings, tag lines and blank lines; code fences hide headings, tags and blanks."""
+    sections = _Sections()
+    runs: list[tuple[int, int, str | None]] = []
+    start = 0
+    for match in _STRUCTURE.finditer(content):
+        cut = sections.cut_at(match)
+        if cut is not None and cut > start:
+            runs.append((start, cut, sections.shown))
+            start = cut
+        sections.enter(match)
+    if start < len(content):
+        runs.append((start, len(content), sections.shown))
+    return runs
+
+
+class _Sections:
+    """Follows headings, tags and fences through a text."""
+
+    __slots__ = ("_fence", "_heading", "_tags", "shown")
+
+    def __init__(self) -> None:
+        self._fence: bytes | None = None
+        self._heading: str | None = None
+        self._tags: list[tuple[str, str | None]] = []
+        self.shown: str | None = None
+
+    def cut_at(self, match: re.Match[bytes]) -> int | None:
+        """Where a run ends because of this line: before a heading or opening tag, behind the others."""
+        if self._fence is not None or match["fence"]:
+            return None
+        if match["blank"] is not None or (match["tag"] or b"").startswith(b"/"):
+            return match.end()
+        return match.start()
+
+    def enter(self, match: re.Match[bytes]) -> None:
+        """Go on behind this line."""
+        fence = match["fence"]
+        if fence is not None:
+            self._toggle(fence.strip())
+        elif self._fence is None and match["heading"] is not None:
+            self.shown = self._heading = _shown(match["heading"].strip())
+        elif self._fence is None and match["tag"] is not None:
+            self._tag(match["tag"], match[0])
+
+    def _toggle(self, fence: bytes) -> None:
+        if self._fence is None:
+            self._fence = fence
+        elif fence.startswith(self._fence):
+            self._fence = None
+
+    def _tag(self, tag: bytes, line: bytes) -> None:
+        name = _shown(tag.strip(b"/"))
+        if not tag.startswith(b"/"):
+            if b"</" + tag + b">" in line:
+                return
+            self._tags.append((name, self.shown))
+            self.shown = f"<{name}>"
+            return
+        while self._tags:
+            opened, before = self._tags.pop()
+            if opened == name:
+                self.shown = before
+                return
+
+
+def _shown(text: bytes) -> str:
+    return text.decode("utf-8", "replace")[:_MAX_SECTION]
