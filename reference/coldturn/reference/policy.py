@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
 class Policy(BaseModel):
@@ -41,6 +41,15 @@ class Policy(BaseModel):
     failure_chars: int = Field(default=400, ge=1)
     reader_page_chars: int = Field(default=20_000, ge=1)
     search_hits: int = Field(default=8, ge=1)
+
+    @model_validator(mode="after")
+    def _thresholds(self) -> Policy:
+        if self.result_tokens > self.batch_tokens:
+            raise ValueError(
+                f"result_tokens ({self.result_tokens}) is over batch_tokens ({self.batch_tokens}): "
+                "a batch could not even hold one result that is left whole"
+            )
+        return self
 
 
 _BEFORE_BOTH_FIXES = {

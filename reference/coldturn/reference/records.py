@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
+
+from xxhash import xxh3_64_hexdigest
 
 from coldturn.reference.wire.model import ToolCall, Usage
 
@@ -36,6 +39,9 @@ class ToolResult:
         route: ``direct``, ``meta``, ``facade``, ``search``, or ``local``.
         server: Connection id and `tool` the server's own name, when the call reached an MCP server.
         binary: Type, size and digest lines of non-text content; the bytes are never rendered as text.
+        reads: For an answer of `read_tool_output`: its arguments as JSON, so that what stands in for it in a
+            later prompt points at the original.
+        schema_problem: Why the result does not fit its tool's output schema; the result is kept all the same.
     """
 
     turn: int
@@ -49,6 +55,17 @@ class ToolResult:
     server: str | None = None
     tool: str | None = None
     binary: tuple[str, ...] = ()
+    reads: str | None = None
+    schema_problem: str | None = None
+
+    @property
+    def shown(self) -> str:
+        """What the prompt shows of it, whole: the text, and what is told of content that is no text."""
+        parts = [self.text] if self.text or not self.binary else []
+        parts.extend(self.binary)
+        if self.schema_problem is not None:
+            parts.append(f"[This result does not fit the tool's output schema: {self.schema_problem}]")
+        return "\n".join(parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,3 +79,38 @@ class Described:
 
 
 Record: TypeAlias = UserMessage | AssistantMessage | ToolResult | Described
+
+
+class RecordLog:
+    """The records of one Run, in the order in which they came about. Nothing is changed or taken out.
+
+    Attributes:
+        run_id: Distinguishes Runs; the handles of one do not resolve in another.
+    """
+
+    def __init__(self, run_id: str) -> None:
+        self.run_id = run_id
+        self._records: list[Record] = []
+        self._results: dict[str, ToolResult] = {}
+        self._handles = 0
+
+    @property
+    def records(self) -> Sequence[Record]:
+        """All records, oldest first."""
+        return tuple(self._records)
+
+    def append(self, record: Record) -> None:
+        """Add a record; a tool result is from here on found by its handle."""
+        self._records.append(record)
+        if isinstance(record, ToolResult):
+            self._results[record.handle] = record
+
+    def result(self, handle: str) -> ToolResult | None:
+        """Give the tool result that a handle names, or None."""
+        return self._results.get(handle)
+
+    def new_handle(self) -> str:
+        """Name the next tool result: its number, and a digest that ties it to this Run."""
+        self._handles += 1
+        digest = xxh3_64_hexdigest(f"{self.run_id}\0{self._handles}".encode())
+        return f"r{self._handles}-{digest[:8]}"
