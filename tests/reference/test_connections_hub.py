@@ -142,7 +142,7 @@ def test_back_off_grows_to_its_cap_with_jitter() -> None:
 @ERAS
 @pytest.mark.requirement("CONN-2")
 async def test_a_call_over_its_time_limit_is_cancelled_and_the_connection_lives(
-    mode: str, tool_server
+    mode: str, tool_server: MakeServer
 ) -> None:
     server = tool_server("echo")
     cancelled = anyio.Event()

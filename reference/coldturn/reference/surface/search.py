@@ -21,7 +21,7 @@ _LINE_CHARS = 160
 def words(text: str) -> list[str]:
     """Split at case changes, digits and everything that is no letter, in any script; casefolded."""
     spaced = []
-    for before, here, after in zip(" " + text[:-1], text, text[1:] + " ", strict=True):
+    for before, here, after in zip(" " + text, text, text[1:] + " ", strict=False):
         starts_word = here.isupper() and (before.islower() or (before.isupper() and after.islower()))
         spaced.append(" " + here if starts_word else here)
     return [word.casefold() for word in _CAMEL.split("".join(spaced)) if word]
