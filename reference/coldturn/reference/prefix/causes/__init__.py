@@ -1,1 +1,8 @@
-"""Why a prefix broke: one small module per group of causes."""
+"""Why a prefix broke, as far as the bytes of two requests tell: the first cause, and the later ones."""
+
+from __future__ import annotations
+
+from coldturn.reference.prefix.causes.compare import compare
+from coldturn.reference.prefix.causes.remedies import REMEDIES
+
+__all__ = ["REMEDIES", "compare"]

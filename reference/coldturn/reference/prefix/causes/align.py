@@ -1,0 +1,62 @@
+"""Which items of two sequences correspond: common ends first, then the longest matches of the middle."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import TypeVar
+
+T = TypeVar("T", bound=Hashable)
+
+_MAX_CELLS = 4_000_000
+"""Above this product of lengths the middle is taken as one gap: alignment is quadratic at worst."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A run of the older sequence that stands where a run of the newer one stands. Either may be empty."""
+
+    was_start: int
+    was_end: int
+    now_start: int
+    now_end: int
+
+
+def gaps(was: Sequence[T], now: Sequence[T]) -> list[Gap]:
+    """What differs between two sequences, in order."""
+    head = 0
+    limit = min(len(was), len(now))
+    while head < limit and was[head] == now[head]:
+        head += 1
+    tail = 0
+    limit -= head
+    while tail < limit and was[-1 - tail] == now[-1 - tail]:
+        tail += 1
+    middle_was = was[head : len(was) - tail]
+    middle_now = now[head : len(now) - tail]
+    if not middle_was and not middle_now:
+        return []
+    if not middle_was or not middle_now or len(middle_was) * len(middle_now) > _MAX_CELLS:
+        return [Gap(head, len(was) - tail, head, len(now) - tail)]
+    matcher = SequenceMatcher(None, middle_was, middle_now, autojunk=False)
+    return [
+        Gap(head + was_start, head + was_end, head + now_start, head + now_end)
+        for tag, was_start, was_end, now_start, now_end in matcher.get_opcodes()
+        if tag != "equal"
+    ]
+
+
+def matches(was: Sequence[T], now: Sequence[T]) -> list[tuple[int, int]]:
+    """Index pairs of the items that correspond, in order."""
+    pairs: list[tuple[int, int]] = []
+    was_at = now_at = 0
+    for gap in [*gaps(was, now), Gap(len(was), len(was), len(now), len(now))]:
+        pairs += zip(range(was_at, gap.was_start), range(now_at, gap.now_start), strict=True)
+        was_at, now_at = gap.was_end, gap.now_end
+    return pairs
+
+
+def displaced(was: Sequence[T], now: Sequence[T]) -> list[int]:
+    """Indices into `now` at which a permutation of `was` holds another item."""
+    return [index for index, (old, new) in enumerate(zip(was, now, strict=True)) if old != new]

@@ -1,0 +1,170 @@
+"""What a rule answers with: one explained change between two requests, and the pair it stands in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from coldturn.reference.prefix.difference import common_prefix
+from coldturn.reference.prefix.model import Block, Confidence, Zone
+from coldturn.reference.prefix.request import PromptRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One difference with its cause. `parent` and `child` are block indices; None where there is no block.
+
+    Attributes:
+        block_offset: Content bytes into the block of `side` where the change begins.
+        delta: Content bytes that the change added (negative: removed).
+        group: Changes of one cause and one group are one change (a section, or a whole zone).
+    """
+
+    cause: str
+    zone: Zone
+    parent: int | None
+    child: int | None
+    block_offset: int = 0
+    confidence: Confidence = Confidence.OBSERVED
+    delta: int = 0
+    names: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    planned: bool = False
+    harmless: bool = False
+    alongside: tuple[str, ...] = ()
+    section: str | None = None
+    group: str | None = None
+
+    @property
+    def side(self) -> str:
+        """The request that holds the thing: the parent only when the child has none."""
+        return "parent" if self.child is None else "child"
+
+
+@dataclass(slots=True)
+class Pair:
+    """Two requests under comparison.
+
+    Attributes:
+        stable_end: How many of the parent's blocks later requests should repeat.
+    """
+
+    parent: PromptRequest
+    child: PromptRequest
+    stable_end: int
+
+    def parent_indices(self, *zones: Zone) -> list[int]:
+        """Indices of the parent's stable blocks in `zones`, in render order."""
+        blocks = self.parent.blocks
+        return [index for index in range(self.stable_end) if blocks[index].zone in zones]
+
+    def child_indices(self, *zones: Zone) -> list[int]:
+        """Indices of the child's blocks in `zones`, in render order."""
+        return [index for index, block in enumerate(self.child.blocks) if block.zone in zones]
+
+
+@dataclass(frozen=True)
+class BlockPair:
+    """The same block in two requests, with different content or header."""
+
+    pair: Pair
+    parent: int
+    child: int
+
+    @property
+    def was(self) -> Block:
+        """The parent's block."""
+        return self.pair.parent.blocks[self.parent]
+
+    @property
+    def now(self) -> Block:
+        """The child's block."""
+        return self.pair.child.blocks[self.child]
+
+    @property
+    def delta(self) -> int:
+        """Content bytes that the child's block has more."""
+        return len(self.now.facts.content) - len(self.was.facts.content)
+
+    @cached_property
+    def common(self) -> int:
+        """Content bytes in common from the block's start."""
+        return common_prefix(self.was.facts.content, self.now.facts.content)
+
+    def change(
+        self,
+        cause: str,
+        *,
+        confidence: Confidence = Confidence.OBSERVED,
+        kinds: tuple[str, ...] = (),
+        alongside: tuple[str, ...] = (),
+    ) -> Change:
+        """A change of this block as a whole, at its first differing byte."""
+        return Change(
+            cause=cause,
+            zone=self.now.zone,
+            parent=self.parent,
+            child=self.child,
+            block_offset=self.common if self.was.facts.content != self.now.facts.content else 0,
+            confidence=confidence,
+            delta=self.delta,
+            kinds=kinds,
+            alongside=alongside,
+        )
+
+
+BlockRule = Callable[[BlockPair], Change | None]
+"""Explains a changed block, or answers None."""
+
+
+def common_suffix(was: bytes, now: bytes, limit: int) -> int:
+    """Bytes in common at the end, at most `limit`."""
+    limit = min(limit, len(was), len(now))
+    low, high = 0, limit + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if was[len(was) - middle :] == now[len(now) - middle :]:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def merge(changes: list[Change]) -> list[Change]:
+    """Join changes of one cause and group into the first of them; the order of the rest stays."""
+    merged: list[Change] = []
+    places: dict[tuple[str, str, Zone], int] = {}
+    for change in changes:
+        if change.group is None:
+            merged.append(change)
+            continue
+        key = (change.cause, change.group, change.zone)
+        if key in places:
+            merged[places[key]] = _join(merged[places[key]], change)
+        else:
+            places[key] = len(merged)
+            merged.append(change)
+    return merged
+
+
+def _join(first: Change, second: Change) -> Change:
+    same_block = (first.parent, first.child) == (second.parent, second.child)
+    return replace(
+        first,
+        delta=first.delta if same_block else first.delta + second.delta,
+        names=unique(first.names + second.names),
+        kinds=unique(first.kinds + second.kinds),
+        alongside=unique(first.alongside + second.alongside),
+        harmless=first.harmless and second.harmless,
+    )
+
+
+def unique(words: tuple[str, ...]) -> tuple[str, ...]:
+    """`words` without repetitions, in order of first appearance."""
+    return tuple(dict.fromkeys(words))
+
+
+def readable(content: bytes) -> str:
+    """Content as text; bytes that are no UTF-8 (lone surrogates, cut points) become replacement signs."""
+    return content.decode("utf-8", "replace")

@@ -1,0 +1,87 @@
+"""Compare two adjacent requests of one lineage: where the prefix broke, and all causes that show."""
+
+from __future__ import annotations
+
+from coldturn.reference.prefix.causes.change import Change, Pair, merge
+from coldturn.reference.prefix.causes.report import describe
+from coldturn.reference.prefix.causes.sequence import history_changes
+from coldturn.reference.prefix.causes.system import system_changes
+from coldturn.reference.prefix.causes.tools import tool_changes
+from coldturn.reference.prefix.causes.transient import is_reminder, stable_end
+from coldturn.reference.prefix.difference import Difference, first_difference, has_wire_drift
+from coldturn.reference.prefix.model import Comparison, Confidence, Zone
+from coldturn.reference.prefix.request import PromptRequest
+
+_TRANSIENT = frozenset({"transient_tail_removed", "transient_tail_changed"})
+
+
+def compare(parent: PromptRequest, child: PromptRequest) -> Comparison:
+    """Say whether `child` repeats the stable part of `parent`, and if not, where and why it does not.
+
+    A pair in which nothing changed costs one look per element. Labels on either request (zones, planned
+    elisions, deferred tools) decide what bytes alone cannot.
+    """
+    place = first_difference(parent, child)
+    if place is None or place.parent is None:
+        return Comparison(
+            common_bytes=parent.content_bytes,
+            parent_bytes=parent.content_bytes,
+            child_bytes=child.content_bytes,
+            stable=True,
+            first=None,
+            wire_drift=has_wire_drift(parent, child),
+        )
+    pair = Pair(parent, child, stable_end(parent.blocks))
+    if place.parent < pair.stable_end:
+        changes = merge([*tool_changes(pair), *system_changes(pair), *history_changes(pair)])
+        changes = changes or [_unknown(place)]
+        stable = all(change.harmless and change.cause in _TRANSIENT for change in changes)
+    else:
+        changes = _dropped_reminder(pair)
+        stable = True
+    return Comparison(
+        common_bytes=place.offset,
+        parent_bytes=parent.content_bytes,
+        child_bytes=child.content_bytes,
+        stable=stable,
+        first=describe(pair, place, changes) if changes else None,
+        wire_drift=has_wire_drift(parent, child),
+    )
+
+
+def _unknown(place: Difference) -> Change:
+    return Change(
+        cause="unknown",
+        zone=place.zone,
+        parent=place.parent,
+        child=place.child if place.side == "child" else None,
+        block_offset=place.block_offset,
+        confidence=Confidence.UNKNOWN,
+    )
+
+
+def _dropped_reminder(pair: Pair) -> list[Change]:
+    """A tagged block at the parent's very end that the child's copy lacks or changed: harmless, and told.
+
+    With the runtime's labels the suffix is known to be transient, and there is nothing worth telling.
+    """
+    if pair.parent.labels.zones:
+        return []
+    for index in range(pair.stable_end, len(pair.parent.blocks)):
+        was = pair.parent.blocks[index]
+        now = pair.child.blocks[index] if index < len(pair.child.blocks) else None
+        if now is not None and now.facts.digest == was.facts.digest:
+            continue
+        same = now is not None and now.message == was.message and is_reminder(now)
+        left = len(now.facts.content) if now is not None and same else 0
+        return [
+            Change(
+                cause="transient_tail_changed" if same else "transient_tail_removed",
+                zone=Zone.TRANSIENT,
+                parent=index,
+                child=index if same else None,
+                delta=left - len(was.facts.content),
+                harmless=True,
+            )
+        ]
+    return []

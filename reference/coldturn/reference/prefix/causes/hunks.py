@@ -1,0 +1,148 @@
+"""Runs of whole lines in which two versions of a text differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+from coldturn.reference.prefix.causes.align import gaps
+from coldturn.reference.prefix.causes.change import common_suffix, readable
+from coldturn.reference.prefix.causes.topics import Topic, topic_at
+from coldturn.reference.prefix.difference import common_prefix
+from coldturn.reference.prefix.model import Zone
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Two versions of one text block, with what is known around them.
+
+    Attributes:
+        tools: Names of tools that either request defines or knows of.
+    """
+
+    was: bytes
+    now: bytes
+    zone: Zone
+    tools: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Hunk:
+    """Lines `was_lines` of the older text stand where `now_lines` of the newer one stand.
+
+    Attributes:
+        was_start: Byte of the older text at which its lines start; `now_start` likewise.
+    """
+
+    texts: Texts
+    was_start: int
+    now_start: int
+    was_lines: tuple[bytes, ...]
+    now_lines: tuple[bytes, ...]
+
+    @cached_property
+    def was(self) -> str:
+        """The older lines as text."""
+        return readable(b"".join(self.was_lines))
+
+    @cached_property
+    def now(self) -> str:
+        """The newer lines as text."""
+        return readable(b"".join(self.now_lines))
+
+    @cached_property
+    def common(self) -> int:
+        """Bytes in common from the hunk's start on; may reach beyond the hunk."""
+        return common_prefix(self.texts.was[self.was_start :], self.texts.now[self.now_start :])
+
+    @property
+    def offset(self) -> int:
+        """First differing byte, in the newer text."""
+        return self.now_start + self.common
+
+    @property
+    def was_offset(self) -> int:
+        """First differing byte, in the older text."""
+        return self.was_start + self.common
+
+    @cached_property
+    def spans(self) -> tuple[str, str]:
+        """The older and newer text without what they share at both ends."""
+        was, now = b"".join(self.was_lines), b"".join(self.now_lines)
+        head = common_prefix(was, now)
+        tail = common_suffix(was, now, min(len(was), len(now)) - head)
+        return readable(was[head : len(was) - tail]), readable(now[head : len(now) - tail])
+
+    @cached_property
+    def topic(self) -> Topic | None:
+        """What the place is about, by the headings and tags around it in the newer or else the older text."""
+        now = was = None
+        if self.now_lines:
+            now = _topic(self.texts.now, self.offset) or _own_topic(self.now)
+        if now is None and self.was_lines:
+            was = _topic(self.texts.was, self.was_offset) or _own_topic(self.was)
+        return now or was
+
+    def parts(self) -> list[Hunk]:
+        """Line by line where the lines at both ends resemble each other, the rest as one part."""
+        head = _resembling(self.was_lines, self.now_lines)
+        tail = _resembling(self.was_lines[head:][::-1], self.now_lines[head:][::-1])
+        cuts_was = [*range(head + 1), *range(len(self.was_lines) - tail, len(self.was_lines) + 1)]
+        cuts_now = [*range(head + 1), *range(len(self.now_lines) - tail, len(self.now_lines) + 1)]
+        return list(self._cut(cuts_was, cuts_now))
+
+    def _cut(self, cuts_was: Sequence[int], cuts_now: Sequence[int]) -> Iterator[Hunk]:
+        bounds = list(zip(cuts_was, cuts_now, strict=True))
+        for (was_from, now_from), (was_to, now_to) in pairwise(bounds):
+            was, now = self.was_lines[was_from:was_to], self.now_lines[now_from:now_to]
+            if was != now:
+                was_start = self.was_start + sum(map(len, self.was_lines[:was_from]))
+                now_start = self.now_start + sum(map(len, self.now_lines[:now_from]))
+                yield Hunk(self.texts, was_start, now_start, was, now)
+
+
+def hunks(texts: Texts) -> list[Hunk]:
+    """All runs of lines that differ, in order."""
+    was_lines, now_lines = texts.was.splitlines(keepends=True), texts.now.splitlines(keepends=True)
+    was_starts, now_starts = _starts(was_lines), _starts(now_lines)
+    return [
+        Hunk(
+            texts,
+            was_starts[gap.was_start],
+            now_starts[gap.now_start],
+            tuple(was_lines[gap.was_start : gap.was_end]),
+            tuple(now_lines[gap.now_start : gap.now_end]),
+        )
+        for gap in gaps(was_lines, now_lines)
+    ]
+
+
+def _starts(lines: Sequence[bytes]) -> list[int]:
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line))
+    return starts
+
+
+def _resembling(was: Sequence[bytes], now: Sequence[bytes]) -> int:
+    """How many lines from the start share at least half of their bytes at their ends."""
+    count = 0
+    for old, new in zip(was, now, strict=False):
+        head = common_prefix(old, new)
+        tail = common_suffix(old, new, min(len(old), len(new)) - head)
+        if 2 * (head + tail) < max(len(old), len(new)):
+            break
+        count += 1
+    return count
+
+
+def _topic(content: bytes, at: int) -> Topic | None:
+    return topic_at(readable(content), len(readable(content[:at])))
+
+
+def _own_topic(text: str) -> Topic | None:
+    """The subject that the first heading or tag inside `text` names."""
+    opening = text.find(">") + 1
+    return topic_at(text, opening if opening and text.lstrip().startswith("<") else 0)

@@ -1,0 +1,223 @@
+"""Causes of one changed block of the history: one small rule each, the more specific first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import TypeAlias
+
+from coldturn.reference.prefix.causes.change import BlockPair, Change, readable
+from coldturn.reference.prefix.causes.elision import elision_kind, is_elided, result_text
+from coldturn.reference.prefix.causes.history import History
+from coldturn.reference.prefix.causes.hunks import Texts, hunks
+from coldturn.reference.prefix.causes.schema import Json, Leaf, Number, leaves, parse
+from coldturn.reference.prefix.causes.system import explained, hunk_change, known_tools
+from coldturn.reference.prefix.causes.texts import Reason, explain, is_equal_plain, whitespace_kinds
+from coldturn.reference.prefix.causes.transient import is_reminder, reminder_start
+from coldturn.reference.prefix.model import Block, BlockKind, Confidence, Zone
+
+MessageRule: TypeAlias = Callable[[History, BlockPair], list[Change] | None]
+
+
+def message_changes(history: History, block: BlockPair) -> list[Change]:
+    """The causes of one changed block; `history_rewritten` when no rule fits."""
+    found = (rule(history, block) for rule in _RULES)
+    return next((changes for changes in found if changes), None) or [block.change("history_rewritten")]
+
+
+def _transient(history: History, block: BlockPair) -> list[Change] | None:
+    labelled = Zone.TRANSIENT in {block.was.zone, block.now.zone}
+    tagged = block.was.message in history.reminded and is_reminder(block.was) and is_reminder(block.now)
+    if not labelled and not tagged:
+        return None
+    change = block.change("transient_tail_changed")
+    if block.was.facts.is_text and block.now.facts.is_text:
+        inner = hunks(
+            Texts(block.was.facts.content, block.now.facts.content, change.zone, known_tools(history.pair))
+        )
+        reasons = [reason for hunk in inner if (reason := explain(hunk)) is not None]
+        change = replace(
+            change,
+            names=_unique(name for reason in reasons for name in reason.names),
+            alongside=_unique(reason.cause for reason in reasons),
+        )
+    return [change]
+
+
+def _unique(words: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(words))
+
+
+def _reminder_at_end(history: History, block: BlockPair) -> list[Change] | None:
+    """The tagged end of a last user message whose content is one text."""
+    start = reminder_start(block.was.facts)
+    if start is None or block.was.message not in history.reminded or not block.now.facts.is_text:
+        return None
+    kept = reminder_start(block.now.facts)
+    was, now = block.was.facts.content, block.now.facts.content
+    if was[:start].rstrip() != now[:kept].rstrip():
+        return None
+    change = block.change("transient_tail_removed" if kept is None else "transient_tail_changed")
+    return [replace(change, harmless=block.parent == history.pair.stable_end - 1)]
+
+
+def _elision(history: History, block: BlockPair) -> list[Change] | None:
+    """An old result that became a placeholder or preview."""
+    if block.was.kind is not BlockKind.TOOL_RESULT or block.now.kind is not BlockKind.TOOL_RESULT:
+        return None
+    labelled = _is_planned(history, block)
+    kind = elision_kind(result_text(block.was.facts), result_text(block.now.facts))
+    if not labelled and is_elided(block.was) and is_elided(block.now):
+        return [replace(block.change("elision_not_idempotent"), group="history")]
+    if kind is None and not labelled:
+        return None
+    kinds = (kind,) if kind else ()
+    if history.new_turn and (labelled or block.child < history.last_user):
+        confidence = Confidence.OBSERVED if labelled else Confidence.INFERRED
+        change = block.change("planned_elision", confidence=confidence, kinds=kinds)
+        return [replace(change, planned=True, group="history")]
+    return [replace(block.change("elision_moving_boundary", kinds=kinds), group="history")]
+
+
+def _is_planned(history: History, block: BlockPair) -> bool:
+    path = block.now.path
+    planned = history.pair.child.labels.planned
+    return any(path == label or path.startswith(f"{label}.") for label in planned)
+
+
+def _header_only(history: History, block: BlockPair) -> list[Change] | None:
+    """Content is equal; ids, empty fields or the shape around it are not."""
+    if block.was.facts.content != block.now.facts.content:
+        return None
+    was, now = header_parts(block.was), header_parts(block.now)
+    if len(was) != len(now):
+        cause = "content_shape" if was[:1] == now[:1] else "history_rewritten"
+        return [replace(block.change(cause), group="history")]
+    found = [leaf for old, new in zip(was, now, strict=True) for leaf in leaves(old, new)]
+    if found and all(map(_is_id, found)):
+        cause = "history_id_regenerated" if history.ids_one_to_one else "history_rewritten"
+    elif found and all(map(_is_empty_field, found)):
+        cause = "empty_field"
+    else:
+        return None
+    return [replace(block.change(cause), group="history")]
+
+
+def header_parts(block: Block) -> list[Json]:
+    """The JSON objects of a block's header: its message's, where it stands first in it, and its own."""
+    text, parts, at = readable(block.facts.header), [], 0
+    while at < len(text):
+        part, at = _DECODER.raw_decode(text, at)
+        parts.append(part)
+    return parts
+
+
+def is_header_shift(was: Block, now: Block) -> bool:
+    """Whether two blocks differ only because one stands first in its message and so carries its header."""
+    if was.facts.content != now.facts.content:
+        return False
+    old, new = header_parts(was), header_parts(now)
+    short, long = sorted((old, new), key=len)
+    return len(long) == len(short) + 1 and long[1:] == short
+
+
+def _is_id(leaf: Leaf) -> bool:
+    key = leaf.keys[-1].lower() if leaf.keys else ""
+    return key == "id" or key.endswith("_id")
+
+
+_DECODER = json.JSONDecoder()
+_EMPTY: tuple[Json, ...] = ("", [], None, {})
+
+
+def _is_empty_field(leaf: Leaf) -> bool:
+    return leaf.was in _EMPTY and leaf.now in _EMPTY
+
+
+def _json(history: History, block: BlockPair) -> list[Change] | None:
+    """Tool arguments or results that say the same in another spelling."""
+    if block.was.facts.is_text or block.now.facts.is_text:
+        return _json_text(block)
+    was, now = parse(block.was.facts.content), parse(block.now.facts.content)
+    if _canonical(was) == _canonical(now):
+        return [replace(block.change("json_format"), group="history")]
+    found = list(leaves(was, now))
+    if found and all(map(_is_empty_field, found)):
+        return [replace(block.change("empty_field"), group="history")]
+    return None
+
+
+def _json_text(block: BlockPair) -> list[Change] | None:
+    if block.now.kind not in {BlockKind.TOOL_CALL, BlockKind.TOOL_RESULT}:
+        return None
+    was, now = parse(block.was.facts.content), parse(block.now.facts.content)
+    if isinstance(was, dict | list) and _canonical(was) == _canonical(now):
+        return [replace(block.change("json_format"), group="history")]
+    return None
+
+
+def _canonical(value: Json) -> object:
+    """Numbers by value, key order gone, JSON inside strings decoded."""
+    if isinstance(value, Number):
+        return _number(value.lexeme)
+    if isinstance(value, dict):
+        return {key: _canonical(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_canonical(item) for item in value]
+    if isinstance(value, str) and value.lstrip()[:1] in {"{", "["}:
+        inner = parse(value.encode("utf-8", "replace"))
+        return _canonical(inner) if isinstance(inner, dict | list) else value
+    return value
+
+
+def _number(lexeme: str) -> tuple[str, float] | str:
+    try:
+        return "number", float(lexeme)
+    except ValueError:
+        return lexeme
+
+
+def _whitespace(history: History, block: BlockPair) -> list[Change] | None:
+    """Equal texts but for white space or Unicode form, also inside a result's JSON."""
+    if block.was.kind is not block.now.kind or block.now.kind is BlockKind.TOOL_CALL:
+        return None
+    was, now = result_text(block.was.facts), result_text(block.now.facts)
+    if not was or was == now or not is_equal_plain(was, now):
+        return None
+    return [block.change("whitespace_drift", kinds=whitespace_kinds(was, now))]
+
+
+def _text(history: History, block: BlockPair) -> list[Change] | None:
+    """Hunk by hunk, what changed in a text."""
+    was, now = block.was.facts, block.now.facts
+    if not (was.is_text and now.is_text) or was.content == now.content:
+        return None
+    texts = Texts(was.content, now.content, block.now.zone, known_tools(history.pair))
+    changes: list[Change] = []
+    for hunk, reason in explained(texts):
+        changes.append(hunk_change(block, hunk, _in_history(reason)))
+    return changes
+
+
+def _in_history(reason: Reason | None) -> Reason:
+    """A reason that can stand in a message; a random id is none of the system prompt's there."""
+    if reason is None or reason.cause == "random_id_in_system":
+        return Reason("history_rewritten", kinds=reason.kinds if reason else ())
+    return reason
+
+
+_RULES: tuple[MessageRule, ...] = (
+    _transient,
+    _reminder_at_end,
+    _header_only,
+    _elision,
+    _json,
+    _whitespace,
+    _text,
+)
+
+
+def is_transient(history: History, block: Block) -> bool:
+    """Whether nobody meant to repeat a block of the parent."""
+    return block.zone is Zone.TRANSIENT or (block.message in history.reminded and is_reminder(block))

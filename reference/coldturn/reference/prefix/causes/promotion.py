@@ -1,0 +1,101 @@
+"""Was a new tool a deferred one that the model asked for? Three kinds of evidence, strongest first."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from coldturn.reference.prefix.causes.change import Pair, readable
+from coldturn.reference.prefix.causes.topics import enclosing
+from coldturn.reference.prefix.model import Block, BlockKind, Confidence, Zone
+
+_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_DISCOVERY_VERBS = frozenset(
+    {"search", "find", "discover", "describe", "list", "load", "get", "select", "lookup", "show"}
+    | {"enable", "activate", "fetch", "inspect", "query"}
+)
+_DEFERRED = re.compile(
+    r"deferred|not (?:yet )?loaded|load(?:ed)? on demand|available through|tool ?search", re.IGNORECASE
+)
+
+
+class Promotions:
+    """What a pair shows about tools that the parent knew of and did not define."""
+
+    def __init__(self, pair: Pair) -> None:
+        self._pair = pair
+        self._between = _between(pair)
+        self._lists = [
+            text
+            for block in pair.parent.blocks
+            if block.zone is not Zone.TOOLS
+            for text in _deferred_texts(block)
+        ]
+
+    def confidence(self, name: str) -> Confidence | None:
+        """How surely `name` was promoted; None when nothing shows it."""
+        word = re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])")
+        if name in self._pair.parent.labels.deferred or any(word.search(text) for text in self._lists):
+            return Confidence.OBSERVED
+        found = [sure for text, sure in self._between if word.search(text)]
+        if not found:
+            return None
+        return Confidence.OBSERVED if any(found) else Confidence.INFERRED
+
+
+def _deferred_texts(block: Block) -> list[str]:
+    """Those paragraphs of a text that stand in a list of deferred tools."""
+    if block.kind is not BlockKind.TEXT or not block.facts.is_text:
+        return []
+    text = readable(block.facts.content)
+    if not _DEFERRED.search(text):
+        return []
+    found: list[str] = []
+    announced = False
+    for paragraph in re.finditer(r"\S(?:.*\S)?(?:\n(?!\s*\n).*)*", text):
+        own = _DEFERRED.search(paragraph[0]) is not None
+        under = any(_DEFERRED.search(name) for name in enclosing(text, paragraph.start()))
+        if own or under or announced:
+            found.append(paragraph[0])
+        announced = own and "\n" not in paragraph[0].strip()
+    return found
+
+
+def _between(pair: Pair) -> list[tuple[str, bool]]:
+    """Discovery calls and results that the child's history has beyond the parent's.
+
+    Each comes with whether it surely is one: a plain ``search`` may be about anything.
+    """
+    seen = Counter(block.facts.digest for block in pair.parent.blocks if block.zone is not Zone.TOOLS)
+    calls: dict[str, bool] = {}
+    found: list[tuple[str, bool]] = []
+    for block in pair.child.blocks:
+        sure = _discovery(block, calls)
+        if sure is not None and block.kind is BlockKind.TOOL_CALL and block.call_id:
+            calls[block.call_id] = sure
+        if sure is not None and not seen[block.facts.digest]:
+            found.append((readable(block.facts.content), sure))
+    return found
+
+
+def _discovery(block: Block, calls: dict[str, bool]) -> bool | None:
+    """True for a discovery call or its result, False for what may be one, None for anything else."""
+    if block.zone is not Zone.HISTORY:
+        return None
+    if block.kind is BlockKind.TOOL_RESULT and block.call_id in calls:
+        return calls[block.call_id]
+    if block.kind is BlockKind.TOOL_CALL and block.name:
+        return _names_discovery(block.name)
+    if block.kind is BlockKind.TEXT:
+        return None
+    head = block.facts.header + block.facts.content[:200]
+    return (
+        True if b"tool_search" in head or b"tool_reference" in head or b"additional_tools" in head else None
+    )
+
+
+def _names_discovery(name: str) -> bool | None:
+    words = {word.lower() for word in _WORDS.findall(name)}
+    if words & {"tool", "tools", "toolset"} and words & _DISCOVERY_VERBS:
+        return True
+    return False if words and words <= {"search", "discover", "find", "lookup"} else None

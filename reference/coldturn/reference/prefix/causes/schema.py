@@ -1,0 +1,87 @@
+"""What changed inside one JSON document: key order, flags, or typed leaves."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from coldturn.reference.prefix.causes.change import common_suffix, readable
+from coldturn.reference.prefix.difference import common_prefix
+
+Json: TypeAlias = "dict[str, Json] | list[Json] | str | Number | bool | None"
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number as it was written: 1.0 is not 1."""
+
+    lexeme: str
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A place where two documents differ; None where one of them has nothing."""
+
+    keys: tuple[str, ...]
+    was: Json
+    now: Json
+
+
+DEFER_KEYS = frozenset({"defer_loading", "deferred", "always_load", "alwaysLoad", "anthropic/alwaysLoad"})
+"""Keys that say when a tool is loaded, and nothing about what it does."""
+
+_PATH = re.compile(r"^(?:~?/|[A-Za-z]:[\\/])[^\s]*$")
+_URL = re.compile(r"^[a-z][a-z0-9+.-]*://\S+$", re.IGNORECASE)
+_TOKEN_EDGE = re.compile(r"[\s\"'`<>()\[\]{},;]")
+
+
+def parse(content: bytes) -> Json:
+    """Decode JSON with number lexemes kept; what is no JSON is a string."""
+    try:
+        return json.loads(  # type: ignore[no-any-return]  # json.loads is Any by nature
+            content, parse_int=Number, parse_float=Number, parse_constant=Number
+        )
+    except (ValueError, RecursionError):
+        return readable(content)
+
+
+def leaves(was: Json, now: Json, keys: tuple[str, ...] = ()) -> Iterator[Leaf]:
+    """Places where two documents differ, key order apart."""
+    if isinstance(was, dict) and isinstance(now, dict):
+        for key in dict.fromkeys([*was, *now]):
+            if key in was and key in now:
+                yield from leaves(was[key], now[key], (*keys, key))
+            else:
+                yield Leaf((*keys, key), was.get(key), now.get(key))
+    elif isinstance(was, list) and isinstance(now, list) and len(was) == len(now):
+        for index, (old, new) in enumerate(zip(was, now, strict=True)):
+            yield from leaves(old, new, (*keys, str(index)))
+    elif was != now or type(was) is not type(now):
+        yield Leaf(keys, was, now)
+
+
+def leaf_kind(leaf: Leaf) -> str:
+    """``path``, ``enum``, ``url``, ``text`` or, for anything but a changed string, ``schema``."""
+    if "enum" in leaf.keys:
+        return "enum"
+    if not (isinstance(leaf.was, str) and isinstance(leaf.now, str)):
+        return "schema"
+    was, now = _tokens(leaf.was, leaf.now)
+    if _URL.match(was) and _URL.match(now):
+        return "url"
+    return "path" if _PATH.match(was) and _PATH.match(now) else "text"
+
+
+def _tokens(was: str, now: str) -> tuple[str, str]:
+    """The differing spans, grown to whole tokens on both sides."""
+    old, new = was.encode("utf-8", "replace"), now.encode("utf-8", "replace")
+    head = len(readable(old[: common_prefix(old, new)]))
+    tail = common_suffix(old, new, min(len(old), len(new)) - common_prefix(old, new))
+    tail = len(readable(old[len(old) - tail :]))
+    start = max((match.end() for match in _TOKEN_EDGE.finditer(was, 0, head)), default=0)
+    edge = _TOKEN_EDGE.search(was, len(was) - tail)
+    behind = len(was) - edge.start() if edge is not None else 0
+    return was[start : len(was) - behind].rstrip(".:"), now[start : len(now) - behind].rstrip(".:")

@@ -1,0 +1,195 @@
+"""Causes of blocks that came, went, moved or were joined in the history."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from coldturn.reference.prefix.causes.align import Gap
+from coldturn.reference.prefix.causes.change import BlockPair, Change, Pair
+from coldturn.reference.prefix.causes.history import History, read_history
+from coldturn.reference.prefix.causes.messages import is_header_shift, is_transient, message_changes
+from coldturn.reference.prefix.causes.transient import is_reminder
+from coldturn.reference.prefix.model import Block, BlockKind, Confidence, Zone
+
+_SUMMARY = re.compile(
+    rb"summar|compact|conversation (?:so far|history)|previous conversation|continued from", re.IGNORECASE
+)
+_UNSAID_MESSAGES = 4
+"""Messages that must vanish before one short text in their place is a compaction that does not say so."""
+
+
+def history_changes(pair: Pair) -> list[Change]:
+    """Everything that changed in what the parent's history holds, in render order."""
+    history = read_history(pair)
+    if not history.found:
+        return []
+    whole = _cut_short(history) or _reordered(history)
+    if whole is not None:
+        return [whole]
+    changes: list[Change] = []
+    for gap in history.found:
+        compaction = _compaction(history, gap)
+        changes += [compaction] if compaction is not None else _gap_changes(history, gap)
+    return changes
+
+
+def _cut_short(history: History) -> Change | None:
+    """The child ends where the parent goes on: nothing that it could read is lost."""
+    (first, *others) = history.found
+    if others or first.now_start != len(history.now) or first.was_end != len(history.was):
+        return None
+    gone = [history.was[place] for place in range(first.was_start, first.was_end)]
+    return _gone(history, gone, "block_missing", harmless=True)
+
+
+def _reordered(history: History) -> Change | None:
+    first, last = history.found[0], history.found[-1]
+    was = history.was[first.was_start : last.was_end]
+    now = [index for index in history.now[first.now_start : last.now_end] if index not in history.appended]
+    old = Counter(history.parent_block(index).facts.digest for index in was)
+    new = Counter(history.child_block(index).facts.digest for index in now)
+    if len(was) < 2 or old != new:
+        return None
+    return BlockPair(history.pair, was[0], now[0]).change("message_block_reorder")
+
+
+def _compaction(history: History, gap: Gap) -> Change | None:
+    """Two or more messages gave way to fewer with a new text, and the context shrank."""
+    was, now = history.was[gap.was_start : gap.was_end], history.now[gap.now_start : gap.now_end]
+    old = [history.parent_block(index) for index in was]
+    new = [history.child_block(index) for index in now]
+    texts = [block for block in new if block.kind is BlockKind.TEXT]
+    old_messages, new_messages = {b.message for b in old}, {b.message for b in new}
+    if (
+        not texts
+        or len(old_messages) < 2
+        or len(new_messages) >= len(old_messages)
+        or _size(new) >= _size(old)
+    ):
+        return None
+    said = _SUMMARY.search(texts[0].facts.content) is not None
+    drastic = len(old_messages) >= _UNSAID_MESSAGES and len(new_messages) == 1 and 2 * _size(new) < _size(old)
+    if not said and not drastic:
+        return None
+    return Change(
+        cause="compaction",
+        zone=new[0].zone,
+        parent=was[0],
+        child=now[0],
+        block_offset=BlockPair(history.pair, was[0], now[0]).common
+        if old[0].facts.header == new[0].facts.header
+        else 0,
+        confidence=Confidence.OBSERVED if said else Confidence.INFERRED,
+        delta=_size(new) - _size(old),
+    )
+
+
+def _size(blocks: Iterable[Block]) -> int:
+    return sum(len(block.facts.content) for block in blocks)
+
+
+def _gap_changes(history: History, gap: Gap) -> list[Change]:
+    """Changed, lost and inserted blocks of one gap, in order."""
+    changes: list[Change] = []
+    for old, new, couple in _runs(history, gap):
+        changes += _run_changes(history, old, new)
+        if couple is not None and not ((old or new) and _is_shift(history, couple)):
+            changes += message_changes(history, BlockPair(history.pair, *couple))
+    return changes
+
+
+def _is_shift(history: History, couple: tuple[int, int]) -> bool:
+    return is_header_shift(history.parent_block(couple[0]), history.child_block(couple[1]))
+
+
+def _runs(history: History, gap: Gap) -> Iterator[tuple[list[int], list[int], tuple[int, int] | None]]:
+    """Blocks without counterpart up to the next couple, then that couple."""
+    was, now = history.was[gap.was_start : gap.was_end], history.now[gap.now_start : gap.now_end]
+    inside = set(was)
+    for parent, child in [couple for couple in history.couples if couple[0] in inside]:
+        left, right = was.index(parent), now.index(child)
+        yield was[:left], now[:right], (parent, child)
+        was, now = was[left + 1 :], now[right + 1 :]
+    yield was, [index for index in now if index not in history.appended], None
+
+
+def _run_changes(history: History, was: Sequence[int], now: Sequence[int]) -> list[Change]:
+    """Causes of a run of lost and a run of inserted blocks at one place."""
+    volatile = [index for index in was if is_transient(history, history.parent_block(index))]
+    fresh = [index for index in now if _is_volatile(history.child_block(index))]
+    lost = [index for index in was if index not in volatile]
+    new = [index for index in now if index not in fresh]
+    changes: list[Change] = []
+    if volatile and fresh:
+        changes.append(BlockPair(history.pair, volatile[0], fresh[0]).change("transient_tail_changed"))
+    elif volatile:
+        changes.append(_gone(history, volatile, "transient_tail_removed"))
+    elif fresh:
+        changes.append(_inserted(history, fresh, "transient_tail_changed"))
+    return changes + _plain_run(history, lost, new)
+
+
+def _is_volatile(block: Block) -> bool:
+    return block.zone is Zone.TRANSIENT or (block.role == "user" and is_reminder(block))
+
+
+def _plain_run(history: History, lost: list[int], new: list[int]) -> list[Change]:
+    if not lost:
+        empty = not any(history.child_block(i).facts.content for i in new)
+        return [_inserted(history, new, "empty_field" if empty else "history_rewritten")] if new else []
+    if not new and not any(history.parent_block(i).facts.content for i in lost):
+        return [_gone(history, lost, "empty_field")]
+    thoughts = [i for i in lost if history.parent_block(i).kind is BlockKind.REASONING]
+    others = [i for i in lost if i not in thoughts]
+    if new:
+        return [_exchanged(history, lost, new)]
+    changes = [_gone(history, thoughts, "thinking_stripped")] if thoughts else []
+    return [*changes, _gone(history, others, "block_missing")] if others else changes
+
+
+def _exchanged(history: History, lost: list[int], new: list[int]) -> Change:
+    pair = BlockPair(history.pair, lost[0], new[0])
+    old_text, new_text = (
+        b"".join(block.facts.content for block in blocks)
+        for blocks in (map(history.parent_block, lost), map(history.child_block, new))
+    )
+    cause = "history_rewritten"
+    if old_text == new_text:
+        cause = "message_merge"
+    elif pair.was.kind is BlockKind.IMAGE and pair.now.kind is BlockKind.TEXT:
+        cause = "image_replaced"
+    return Change(
+        cause=cause,
+        zone=pair.now.zone,
+        parent=lost[0],
+        child=new[0],
+        block_offset=pair.common if pair.was.facts.header == pair.now.facts.header else 0,
+        delta=len(new_text) - len(old_text),
+    )
+
+
+def _gone(history: History, indices: Sequence[int], cause: str, *, harmless: bool = False) -> Change:
+    blocks = [history.parent_block(index) for index in indices]
+    return Change(
+        cause=cause,
+        zone=blocks[0].zone,
+        parent=indices[0],
+        child=None,
+        delta=-_size(blocks),
+        harmless=harmless,
+        group="history" if cause in {"thinking_stripped", "empty_field"} else None,
+    )
+
+
+def _inserted(history: History, indices: Sequence[int], cause: str) -> Change:
+    blocks = [history.child_block(index) for index in indices]
+    return Change(
+        cause=cause,
+        zone=blocks[0].zone,
+        parent=None,
+        child=indices[0],
+        delta=_size(blocks),
+        group="history" if cause == "empty_field" else None,
+    )

@@ -1,0 +1,133 @@
+"""Typed spans in text: clocks, dates, random ids. Two texts may differ in nothing else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+
+
+class SpanKind(StrEnum):
+    """What a span of text stands for. Values that may replace each other share a kind."""
+
+    CLOCK = "clock"
+    EPOCH = "epoch"
+    DATE = "date"
+    UUID = "uuid"
+    ULID = "ulid"
+    HEX = "hex"
+    TEMP_PATH = "temp_path"
+    SESSION = "session_token"
+
+    @property
+    def is_time(self) -> bool:
+        """Whether it tells a time below a day."""
+        return self in {SpanKind.CLOCK, SpanKind.EPOCH}
+
+    @property
+    def is_id(self) -> bool:
+        """Whether it is a value that was minted at random."""
+        return self in {SpanKind.UUID, SpanKind.ULID, SpanKind.HEX, SpanKind.TEMP_PATH, SpanKind.SESSION}
+
+    @property
+    def placeholder(self) -> str:
+        """Stands for any value of the family when the rest of two texts is compared."""
+        return "\x00i" if self.is_id else "\x00t" if self.is_time else "\x00d"
+
+
+_MONTH = (
+    r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sep(?:t(?:ember)?)?"
+    r"|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)\.?"
+)
+_WEEKDAY = r"(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?"
+_DAY = r"(?:3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?"
+_ZONE = r"(?:\s?(?:Z|UTC|GMT|[+-]\d\d:?\d\d)(?![\w:]))?"
+
+_PATTERN = re.compile(
+    rf"""
+      (?P<temp_path> (?:/private)?/(?:tmp|var/folders|var/tmp|run/user/\d+)/[^\s"'`,;<>()\]]+
+                   | [A-Za-z]:(?:\\+[^\s"'`,;<>\\]+)*\\+Te?mp\\+[^\s"'`,;<>]+ )
+    | (?P<uuid> (?<![0-9A-Za-z])[0-9a-fA-F]{{8}}(?:-[0-9a-fA-F]{{4}}){{3}}-[0-9a-fA-F]{{12}}(?![0-9A-Za-z]) )
+    | (?P<ulid> (?<!\w)[0-7][0-9A-HJKMNP-TV-Z]{{25}}(?!\w) )
+    | (?P<session_token> (?<!\w)(?:sess|session|req|run|chat|conv|thread|trace|msg|sid|token)[-_]
+                         (?=[A-Za-z]*\d)[A-Za-z0-9]{{8,}}(?!\w) )
+    | (?P<date> (?<![\d.])\d{{4}}(?P<ymd>[-/.])\d{{1,2}}(?P=ymd)\d{{1,2}}(?!\d)
+              | (?<![\w.])(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?=T\d|(?!\w))
+              | (?<![\d./-])\d{{1,2}}(?P<dmy>[-/.])\d{{1,2}}(?P=dmy)\d{{4}}(?!\d)
+              | (?<![\d/])\d{{1,2}}/\d{{1,2}}/\d{{2}}(?![\d/])
+              | (?<!\w){_MONTH}\s+{_DAY}(?:,?\s+\d{{4}})?(?!\w)
+              | (?<!\w){_DAY}(?:\s+of)?\s+{_MONTH}(?:,?\s+\d{{4}})?(?!\w)
+              | (?<!\w){_WEEKDAY}(?!\w) )
+    | (?P<clock> (?:(?<=\dT)|(?<![\w:.]))(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-6]\d(?:[.,]\d{{1,9}})?)?
+                 (?:\s?[AaPp]\.?[Mm](?!\w)\.?)?{_ZONE}(?![\d:])
+               | (?<=\dT)\d{{4}}(?:\d\d)?(?:\.\d+)?{_ZONE}(?!\w)
+               | (?<!\w)(?:1[0-2]|0?[1-9])\s?[AaPp]\.?[Mm](?!\w) )
+    | (?P<epoch> (?<![\w.])1\d{{9}}(?:\d{{3}}|\d{{6}}|\d{{9}})?(?:\.\d+)?(?![\w.]*\d) )
+    | (?P<hex> (?<![0-9A-Za-z])(?:0x)?(?=[a-fA-F]*\d)[0-9a-fA-F]{{8,}}(?![0-9A-Za-z]) )
+    """,
+    re.VERBOSE,
+)
+
+_DAY_SECONDS = 86_400
+_TIME_WORD = re.compile(r"time|now|epoch|clock|\bts\b|updated|created|date", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class SpanChange:
+    """A typed span with two values."""
+
+    kind: SpanKind
+    was: str
+    now: str
+
+
+def typed_changes(was: str, now: str) -> tuple[SpanChange, ...]:
+    """The typed spans that differ, when they are ALL that differs; else nothing.
+
+    Two spans may swap kinds within a family (a UUID for a hex id); the kind of the new value counts.
+    """
+    was_rest, was_spans = _split(was)
+    now_rest, now_spans = _split(now)
+    if was_rest != now_rest:
+        return ()
+    changes = tuple(
+        SpanChange(kind, old, new)
+        for (_, old), (kind, new) in zip(was_spans, now_spans, strict=True)
+        if old != new
+    )
+    return changes if all(_plausible(change, now) for change in changes) else ()
+
+
+def _plausible(change: SpanChange, context: str) -> bool:
+    """Ten digits are a moment only when the values lie within a day, or the text speaks of time."""
+    if change.kind is not SpanKind.EPOCH:
+        return True
+    apart = abs(_seconds(change.now) - _seconds(change.was))
+    return apart < _DAY_SECONDS or _TIME_WORD.search(context) is not None
+
+
+def _seconds(digits: str) -> float:
+    whole, _, rest = digits.partition(".")
+    return float(f"{whole[:10]}.{whole[10:]}{rest}") if whole[:10].isdigit() else 0.0
+
+
+@lru_cache(maxsize=256)
+def _split(text: str) -> tuple[str, tuple[tuple[SpanKind, str], ...]]:
+    """`text` with its typed spans taken out, and the spans in order."""
+    spans = tuple(_spans(text))
+    rest: list[str] = []
+    at = 0
+    for kind, start, end in spans:
+        rest += (text[at:start], kind.placeholder)
+        at = end
+    rest.append(text[at:])
+    return "".join(rest), tuple((kind, text[start:end]) for kind, start, end in spans)
+
+
+def _spans(text: str) -> Iterator[tuple[SpanKind, int, int]]:
+    for match in _PATTERN.finditer(text):
+        kind = match.lastgroup
+        if kind is not None:
+            yield SpanKind(kind), match.start(), match.end()
