@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import mcp_types as types
 import pytest
 from mcp import MCPError
 
@@ -61,15 +62,13 @@ async def test_announcements_during_a_refresh_cost_one_more_in_all(
         await bench.box.start_turn(1)
         original = server._list
 
-        async def noisy(ctx: Any, params: Any) -> Any:
-            result = await original(ctx, params)
+        async def noisy(ctx: object, params: object) -> types.ListToolsResult:
+            result: types.ListToolsResult = await original(ctx, params)
             for _ in range(10):
                 await server.announce(mode)
             return result
 
-        import mcp_types
-
-        server.server.add_request_handler("tools/list", mcp_types.PaginatedRequestParams, noisy)
+        server.server.add_request_handler("tools/list", types.PaginatedRequestParams, noisy)
         await server.announce(mode)
         await bench.box.start_turn(2)
         assert len(server.fetches) == 3
@@ -115,14 +114,12 @@ async def test_a_servers_ttl_is_a_floor(tool_server: Callable[..., Any]) -> None
     server = tool_server("a")
     original = server._list
 
-    async def patient(ctx: Any, params: Any) -> Any:
-        result = await original(ctx, params)
+    async def patient(ctx: object, params: object) -> types.ListToolsResult:
+        result: types.ListToolsResult = await original(ctx, params)
         result.ttl_ms = 900_000
         return result
 
-    import mcp_types
-
-    server.server.add_request_handler("tools/list", mcp_types.PaginatedRequestParams, patient)
+    server.server.add_request_handler("tools/list", types.PaginatedRequestParams, patient)
 
     class Clock:
         def time_ns(self) -> int:

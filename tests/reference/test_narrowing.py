@@ -1,9 +1,9 @@
-"""Permission is one function: a tool removed at any link vanishes from every route and is refused on every route."""
+"""Permission is one function: a tool removed at any link vanishes from, and is refused on, every route."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -16,6 +16,10 @@ from coldturn.reference.wire.model import ToolCall
 
 pytestmark = pytest.mark.anyio
 
+# `Bench` and `ToolServer` of conftest.py, which a test module cannot import.
+Bench = Any
+Server = Any
+
 NAMES = ["alpha", "beta", "gamma"]
 TIERS = {
     "direct": ({"preload": True}, {}),
@@ -25,21 +29,21 @@ TIERS = {
 }
 
 
-async def ask(bench: Any, name: str, **arguments: object) -> CallOutcome:
+async def ask(bench: Bench, name: str, **arguments: object) -> CallOutcome:
     outcome: CallOutcome = await bench.box.call(ToolCall("c", name, json.dumps(arguments)), turn=2, step=1)
     return outcome
 
 
-async def cut_by_server(bench: Any, server: Any) -> None:
+async def cut_by_server(bench: Bench, server: Server) -> None:
     server.tools = [tool for tool in server.tools if tool.name != "beta"]
     await bench.box.refresher.refresh("s")
 
 
-async def cut_by_limit_of_the_run(bench: Any, _server: Any) -> None:
+async def cut_by_limit_of_the_run(bench: Bench, _server: Server) -> None:
     bench.box.limits = RunLimits(tools=frozenset({("s", "beta")}))
 
 
-async def cut_by_user_for_the_whole_server(bench: Any, _server: Any) -> None:
+async def cut_by_user_for_the_whole_server(bench: Bench, _server: Server) -> None:
     bench.box.limits = RunLimits(servers=frozenset({"s"}))
 
 
@@ -47,7 +51,10 @@ async def cut_by_user_for_the_whole_server(bench: Any, _server: Any) -> None:
 @pytest.mark.parametrize("tier", TIERS)
 @pytest.mark.parametrize("cut", [cut_by_server, cut_by_limit_of_the_run, cut_by_user_for_the_whole_server])
 async def test_a_tool_cut_in_mid_turn_is_refused_on_every_route_at_once(
-    tier: str, cut: Any, open_bench: Callable[..., Any], tool_server: Callable[..., Any]
+    tier: str,
+    cut: Callable[[Bench, Server], Awaitable[None]],
+    open_bench: Callable[..., Any],
+    tool_server: Callable[..., Any],
 ) -> None:
     spec, limits = TIERS[tier]
     server = tool_server(*NAMES)
@@ -82,7 +89,7 @@ async def test_a_tool_cut_in_mid_turn_is_refused_on_every_route_at_once(
         assert "s__beta" not in surface.deferred
 
 
-async def reach(bench: Any, tier: str) -> CallOutcome:
+async def reach(bench: Bench, tier: str) -> CallOutcome:
     if tier == "facade":
         return await ask(bench, "s__use", tool="s__beta", input={})
     if tier == "search":

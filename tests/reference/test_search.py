@@ -46,7 +46,7 @@ def test_an_exact_name_comes_first_then_the_best_match_then_names() -> None:
         row("unrelated", "nothing of the kind"),
     ]
     found = search(tools, "FILE", limit=8)
-    assert [tool.name for tool in found.tools][0] == "file"
+    assert found.tools[0].name == "file"
     assert [tool.name for tool in found.tools][2:] == ["a_tool", "b_tool"]
     assert found.total == 4
 

@@ -14,10 +14,14 @@ from coldturn.reference.catalogue import CatalogueStore
 from coldturn.reference.policy import Policy
 from coldturn.reference.spec import ConnectionSpec
 from coldturn.reference.surface import meta
-from coldturn.reference.surface.model import HostResult, HostTool
+from coldturn.reference.surface.model import CallOutcome, HostResult, HostTool
 from coldturn.reference.wire.model import ToolCall, ToolDefinition
 
 pytestmark = pytest.mark.anyio
+
+# `Bench` and `ToolServer` of conftest.py, which a test module cannot import.
+Bench = Any
+Server = Any
 
 OpenBench = Callable[..., Any]
 MakeServer = Callable[..., Any]
@@ -25,8 +29,11 @@ META = [meta.CALL, meta.DESCRIBE, meta.LIST]
 PRELOADED = {"s": {"preload": True}}
 
 
-async def ask(bench: Any, name: str, *, turn: int = 1, step: int = 1, **arguments: object) -> Any:
-    return await bench.box.call(ToolCall("c", name, json.dumps(arguments)), turn=turn, step=step)
+async def ask(bench: Bench, name: str, *, turn: int = 1, step: int = 1, **arguments: object) -> CallOutcome:
+    outcome: CallOutcome = await bench.box.call(
+        ToolCall("c", name, json.dumps(arguments)), turn=turn, step=step
+    )
+    return outcome
 
 
 def host_tool(name: str, *, builtin: bool = False) -> HostTool:
@@ -125,7 +132,7 @@ async def test_other_order_of_servers_tools_keys_and_pages_changes_no_byte(
 ) -> None:
     shuffle = random.Random(seed)  # noqa: S311 - a reproducible shuffle
 
-    def shuffled(server_id: str) -> Any:
+    def shuffled(server_id: str) -> Server:
         tools = [tool(f"{server_id}.tool{n}", f"Does {n}", path="string", depth="integer") for n in range(5)]
         for entry in tools:
             entry.input_schema = dict(shuffle.sample(list(entry.input_schema.items()), 3))
