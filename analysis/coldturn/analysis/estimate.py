@@ -23,11 +23,11 @@ _DIGEST_BYTES: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class StepEstimate:
-    """What one request could have read from a cache. All four are estimates: content bytes / 4, rounded up.
+    """What one request could have read from a cache, all four estimated as content bytes / 4, rounded up.
 
     Attributes:
         input_tokens_estimated: The whole request.
-        ceiling_estimated: Its common prefix with the best earlier request: an unlimited cache without minimum.
+        ceiling_estimated: Its common prefix with the best earlier request, however short.
         read_estimated: What the rule lets it read of that.
         uncached_estimated: Input minus read.
     """
@@ -46,11 +46,11 @@ class StepEstimate:
 class LongestPrefix:
     """The rule ``longest-prefix-1024-128``: any earlier request's whole prefix can be read, on a grid.
 
-    A request reads its longest common prefix with any earlier request of the same scope: nothing under 1,024
-    tokens, else rounded down to a multiple of 128. These are the published figures of OpenAI's prompt caching
+    A request reads its longest common prefix with any earlier request of the same scope: nothing below 1,024
+    tokens, else down to a multiple of 128. These are the published figures of OpenAI's prompt caching
     for models without written entries; engines with a prefix cache (vLLM, SGLang, llama.cpp) follow the same
-    rule with other figures. A first, simple rule: lifetimes, evictions, markers and hidden system messages are
-    left out, and tokens are estimated from bytes.
+    rule with other figures. A first, simple rule: lifetimes, evictions, markers and hidden system messages
+    are left out, and tokens are estimated from bytes.
 
     Feed it every request once, in the order in which they were sent.
     """
@@ -94,7 +94,7 @@ class LongestPrefix:
 
 
 def _chain(digests: Sequence[bytes]) -> list[bytes]:
-    """Roll a hash over the digests: two requests share link i exactly when their first i + 1 segments are equal."""
+    """Roll a hash over the digests: equal links at i mean that the first i + 1 segments are equal."""
     rolling = xxhash.xxh3_128()
     links = []
     for digest in digests:

@@ -62,13 +62,14 @@ def unpack(span: SpanRow) -> PackedSegments | None:
     hashes = tuple(packed[i : i + _HEX_DIGITS] for i in range(0, len(packed), _HEX_DIGITS))
     try:
         sizes = tuple(int(size) for size in _split(span.attributes, names.SEGMENT_BYTES))
-        zones = tuple(zone for run in _split(span.attributes, names.SEGMENT_ZONES) for zone in _run(run))
+        runs = [_run(run) for run in _split(span.attributes, names.SEGMENT_ZONES)]
     except ValueError as error:
         raise PackedSegmentsError(span.span_id, str(error)) from error
-    if {len(packed) / _HEX_DIGITS, len(sizes), len(zones)} != {count}:
-        reason = f"count {count}, {len(packed)} hex digits, {len(sizes)} sizes, {len(zones)} zones"
+    zoned = sum(length for _, length in runs)
+    if {len(packed) / _HEX_DIGITS, len(sizes), zoned} != {count}:
+        reason = f"count {count}, {len(packed)} hex digits, {len(sizes)} sizes, {zoned} in zones"
         raise PackedSegmentsError(span.span_id, reason)
-    return PackedSegments(hashes, sizes, zones)
+    return PackedSegments(hashes, sizes, tuple(zone for zone, length in runs for _ in range(length)))
 
 
 def definitions(span: SpanRow) -> dict[str, Definition]:
@@ -97,6 +98,6 @@ def _split(attributes: Mapping[str, AttributeValue], name: str) -> list[str]:
     return text.split(",") if text else []
 
 
-def _run(run: str) -> list[str]:
-    zone, _, count = run.partition(":")
-    return [zone] * int(count)
+def _run(run: str) -> tuple[str, int]:
+    zone, _, length = run.partition(":")
+    return zone, int(length)

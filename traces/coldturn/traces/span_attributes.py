@@ -7,7 +7,6 @@ from itertools import groupby
 from typing import TypeAlias
 
 import msgspec
-from coldturn.reference.prefix.ledger import Ledger, SegmentHash
 
 from coldturn.reference.observer import (
     ElisionInfo,
@@ -17,7 +16,9 @@ from coldturn.reference.observer import (
     ToolCallInfo,
     ToolOutcomeInfo,
 )
+from coldturn.reference.prefix.ledger import Ledger, SegmentHash
 from coldturn.reference.prefix.model import Break, Comparison, Marker, Surface
+from coldturn.reference.surface.meta import CALL, USE
 from coldturn.reference.wire.model import Reply, Usage
 from coldturn.traces import names
 from coldturn.traces.otlp import clean_text
@@ -132,15 +133,20 @@ def _break(first: Break) -> dict[str, Value | None]:
     }
 
 
-def marker_attributes(markers: Sequence[Marker]) -> Attributes:
-    """What the request's cache markers ask for."""
+def marker_attributes(markers: Sequence[Marker], ledger: Ledger) -> Attributes:
+    """What the request's cache markers ask for, and behind which segments they stand."""
     behind_blocks = any(marker.block is not None for marker in markers)
     return compact(
         {
             names.CACHE_MODE: "explicit" if behind_blocks else "automatic" if markers else "none",
             names.CACHE_TTL: [_lifetime(marker) for marker in markers] or None,
+            names.CACHE_BREAKPOINTS: [_segments_before(marker, ledger) for marker in markers] or None,
         }
     )
+
+
+def _segments_before(marker: Marker, ledger: Ledger) -> int:
+    return 0 if marker.block is None else ledger.block_ends[marker.block]
 
 
 def _lifetime(marker: Marker) -> str:
@@ -217,10 +223,12 @@ def call_attributes(info: ToolCallInfo) -> Attributes:
     )
 
 
-def outcome_attributes(outcome: ToolOutcomeInfo) -> Attributes:
+def outcome_attributes(info: ToolCallInfo, outcome: ToolOutcomeInfo) -> Attributes:
     """A tool call as it returned."""
+    called = outcome.refusal is None and _calls_server(info)
     return compact(
         {
+            names.MCP_METHOD: "tools/call" if called else None,
             names.TOOL_BYTES: outcome.size,
             names.TOOL_TOKENS_ESTIMATED: outcome.tokens,
             names.TOOL_HASH: outcome.digest,
@@ -230,6 +238,13 @@ def outcome_attributes(outcome: ToolOutcomeInfo) -> Attributes:
             names.ERROR_TYPE: (outcome.refusal or "tool_error") if outcome.is_error else None,
         }
     )
+
+
+def _calls_server(info: ToolCallInfo) -> bool:
+    """Whether the call goes on to a server: lists and descriptions come from the catalogue."""
+    if info.server is None or info.tool is None:
+        return False
+    return info.route in {"direct", "facade"} or info.exposed_name in {CALL, USE}
 
 
 def refresh_attributes(outcome: RefreshOutcome) -> Attributes:

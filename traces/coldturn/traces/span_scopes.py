@@ -6,7 +6,14 @@ import re
 
 from opentelemetry.trace import Span, Status, StatusCode
 
-from coldturn.reference.observer import RefreshOutcome, ServerState, StepInfo, ToolOutcomeInfo, TurnInfo
+from coldturn.reference.observer import (
+    RefreshOutcome,
+    ServerState,
+    StepInfo,
+    ToolCallInfo,
+    ToolOutcomeInfo,
+    TurnInfo,
+)
 from coldturn.reference.wire.model import Reply
 from coldturn.traces import names
 from coldturn.traces import span_attributes as attributes
@@ -40,8 +47,8 @@ class TurnSpan:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """What ids of this turn's spans are derived from."""
-        return ("turn", self.info.run_id, str(self.info.turn))
+        """What ids of the spans below derive from: its own id, so a turn told twice differs below too."""
+        return (f"{self.span.get_span_context().span_id:016x}",)
 
     def count(self, info: StepInfo) -> None:
         """Take a step in: it counts as broken by its first break, and not at all by a harmless one."""
@@ -89,12 +96,13 @@ class StepSpan:
 class ToolSpan:
     """A tool call."""
 
-    def __init__(self, span: Span) -> None:
+    def __init__(self, info: ToolCallInfo, span: Span) -> None:
+        self._info = info
         self._span = span
 
     def finish(self, outcome: ToolOutcomeInfo) -> None:
         """Write the outcome."""
-        self._span.set_attributes(attributes.outcome_attributes(outcome))
+        self._span.set_attributes(attributes.outcome_attributes(self._info, outcome))
         if outcome.is_error:
             fail(self._span, outcome.refusal or "tool_error")
 

@@ -154,7 +154,7 @@ class SpanObserver:
                 self._open.remove(turn)
                 _current.reset(token)
                 turn.end()
-                self._ids.forget(*subject)
+                self._ids.forget(*turn.key)
 
     @contextmanager
     def step(self, info: StepInfo) -> Iterator[StepScope]:
@@ -171,7 +171,7 @@ class SpanObserver:
             **attributes.ledger_attributes(info.ledger, self._definitions()),
             **_base(info.base, base, started),
             **(attributes.comparison_attributes(info.comparison) if info.comparison else {}),
-            **attributes.marker_attributes(info.markers),
+            **attributes.marker_attributes(info.markers, info.ledger),
             **attributes.elision_attributes(info.elision),
         }
         opening = self._span(
@@ -196,7 +196,7 @@ class SpanObserver:
         found = {**attributes.call_attributes(info), **_turn_identity(turn)}
         subject = (*_key(turn), "tool", info.call_id)
         with self._span(f"execute_tool {info.exposed_name}", subject, found, _below(turn)) as span:
-            yield ToolSpan(span)
+            yield ToolSpan(info, span)
 
     @contextmanager
     def refresh(self, info: RefreshInfo) -> Iterator[RefreshScope]:

@@ -1,0 +1,175 @@
+"""Pictures of frames. Figures are made without pyplot: no global state, no display."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from coldturn.analysis.rates import format_rate
+
+READ_COLOUR: Final = "#8EC7EA"
+UNCACHED_COLOUR: Final = "#D55E00"
+_INK: Final = "#222222"
+_MUTED: Final = "#6B6B6B"
+_ZONE_MARKS: Final = {"tools": "v", "system": "s", "tail": "D", "history": "o", "transient": "^"}
+_OTHER_MARK: Final = "X"
+_WIDTH: Final = 11.0
+_BARS_HEIGHT: Final = 1.9
+_ROW_HEIGHT: Final = 0.2
+_SAME_SCALE: Final = 6.0
+"""Panels share one scale unless the tallest bars of two differ by more than this factor."""
+
+
+def steps_chart(steps: pl.DataFrame, *, title: str | None = None) -> Figure:
+    """Draw what each step could read from a cache and what it had to send anew, with the breaks below.
+
+    One panel per policy and recording, in the order of the frame. Bars are estimated tokens by the rule
+    ``longest-prefix-1024-128``. Each mark below is a step's first break: its row the cause, its shape the zone,
+    hollow when it was planned.
+
+    Args:
+        steps: The frame of `coldturn.analysis.frames.steps`.
+        title: Replaces the title, which is the question that the picture answers.
+
+    Raises:
+        ValueError: The frame has no step with an estimate.
+    """
+    known = steps.filter(pl.col("input_tokens_estimated").is_not_null())
+    panels = known.partition_by("recording", "policy", maintain_order=True)
+    if not panels:
+        raise ValueError("no step with an estimate: nothing to draw")
+    causes = [_causes(panel) for panel in panels]
+    height = sum(_BARS_HEIGHT + 0.7 + _marks_height(rows) for rows in causes)
+    figure = Figure(figsize=(_WIDTH, height + 1.1), layout="constrained")
+    figure.suptitle(
+        title or "Which steps could not be read from the prompt cache, and why?",
+        fontsize=14, fontweight="bold", color=_INK, x=0.01, ha="left",
+    )  # fmt: skip
+    shared = _shared_top(panels)
+    ratios = [ratio for rows in causes for ratio in (_BARS_HEIGHT, _marks_height(rows))]
+    axes = iter(figure.subplots(len(ratios), 1, height_ratios=ratios))
+    several = known["recording"].n_unique() > 1
+    for panel, rows in zip(panels, causes, strict=True):
+        bars, marks = next(axes), next(axes)
+        bars.set_title(_headline(panel, name_recording=several), loc="left", fontsize=10, color=_INK)
+        _draw_bars(bars, panel, shared)
+        _draw_marks(marks, panel, rows)
+        _draw_turns(bars, marks, panel)
+    _legend(figure, known, same_scale=shared is not None or len(panels) == 1)
+    return figure
+
+
+def _marks_height(causes: list[str]) -> float:
+    return _ROW_HEIGHT * max(1, len(causes)) + 0.12
+
+
+def _shared_top(panels: list[pl.DataFrame]) -> float | None:
+    tops = [_count(panel["input_tokens_estimated"].max()) for panel in panels]
+    return max(tops) * 1.05 if max(tops) <= _SAME_SCALE * max(1, min(tops)) else None
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _causes(panel: pl.DataFrame) -> list[str]:
+    """The causes of a panel's breaks, most frequent first."""
+    counts = panel.filter(pl.col("break_cause").is_not_null()).group_by("break_cause").len()
+    return counts.sort(["len", "break_cause"], descending=[True, False])["break_cause"].to_list()
+
+
+def _headline(panel: pl.DataFrame, *, name_recording: bool) -> str:
+    total = int(panel["input_tokens_estimated"].sum())
+    read = int(panel["read_estimated"].sum())
+    policy = panel["policy"][0] or "live"
+    name = f"{policy}, {panel['recording'][0]}" if name_recording else policy
+    unplanned = panel.filter(pl.col("break_planned") == False).height  # noqa: E712 # polars' expression, null is neither
+    planned = panel.filter(pl.col("break_planned")).height
+    return (
+        f"{name}: {total - read:,} of {total:,} estimated tokens uncached ({format_rate(read, total)} read), "
+        f"{unplanned} unplanned and {planned} planned breaks in {panel.height} steps"
+    )
+
+
+def _draw_bars(axes: Axes, panel: pl.DataFrame, top: float | None) -> None:
+    places = range(panel.height)
+    read, uncached = panel["read_estimated"].to_list(), panel["uncached_estimated"].to_list()
+    axes.bar(places, read, width=0.86, color=READ_COLOUR)
+    axes.bar(places, uncached, width=0.86, bottom=read, color=UNCACHED_COLOUR)
+    axes.set_ylim(0, top)
+    axes.set_ylabel("estimated tokens", fontsize=8, color=_MUTED)
+    axes.yaxis.set_major_locator(MaxNLocator(4, integer=True))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    axes.grid(axis="y", color="#EEEEEE", linewidth=0.8)
+    axes.set_axisbelow(True)
+
+
+def _draw_marks(axes: Axes, panel: pl.DataFrame, causes: list[str]) -> None:
+    axes.set_ylim(max(1, len(causes)) - 0.4, -0.6)
+    if not causes:
+        axes.set_yticks([])
+        axes.text(0, 0.5, "no break", fontsize=8, color=_MUTED, va="center")
+        return
+    axes.set_yticks(range(len(causes)), causes)
+    for x, row in enumerate(panel.iter_rows(named=True)):
+        if row["break_cause"] is None:
+            continue
+        axes.plot(
+            x, causes.index(row["break_cause"]),
+            marker=_ZONE_MARKS.get(row["break_zone"], _OTHER_MARK), markersize=5, markeredgecolor=_INK,
+            markerfacecolor="white" if row["break_planned"] else _INK, linestyle="none", clip_on=False,
+        )  # fmt: skip
+
+
+def _turn_starts(panel: pl.DataFrame) -> list[int]:
+    turns = panel.select("run_id", "turn").rows()
+    return [x for x, turn in enumerate(turns) if x == 0 or turn != turns[x - 1]]
+
+
+def _draw_turns(bars: Axes, marks: Axes, panel: pl.DataFrame) -> None:
+    starts = _turn_starts(panel)
+    shown = starts[:: -(-len(starts) // 30)]
+    marks.set_xticks(shown, [str(panel["turn"][x]) for x in shown])
+    marks.set_xlabel("turn", fontsize=8, color=_MUTED, loc="left", labelpad=1)
+    bars.set_xticks([])
+    for axes in (bars, marks):
+        axes.set_xlim(-0.7, panel.height - 0.3)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.tick_params(colors=_MUTED, labelsize=8)
+        for x in starts[1:]:
+            axes.axvline(x - 0.5, color="#DDDDDD", linewidth=0.8, zorder=0)
+
+
+def _legend(figure: Figure, steps: pl.DataFrame, *, same_scale: bool) -> None:
+    zones = [zone for zone in steps["break_zone"].unique(maintain_order=True).to_list() if zone is not None]
+    handles: list[Patch | Line2D] = [
+        Patch(color=READ_COLOUR, label="read from cache (estimated)"),
+        Patch(color=UNCACHED_COLOUR, label="uncached (estimated)"),
+    ]
+    handles += [_mark(_ZONE_MARKS.get(zone, _OTHER_MARK), f"break in {zone}", _INK) for zone in zones]
+    if steps["break_planned"].any():
+        handles.append(_mark("o", "hollow: planned", "white"))
+    scale = "all panels have one scale" if same_scale else "each panel has its OWN scale"
+    figure.legend(
+        handles=handles, loc="outside lower left", ncols=len(handles), fontsize=8, frameon=False,
+        title=f"One bar per step, in the order of sending; {scale}.", title_fontsize=8, alignment="left",
+    )  # fmt: skip
+
+
+def _mark(shape: str, label: str, face: str) -> Line2D:
+    return Line2D(
+        [],
+        [],
+        marker=shape,
+        linestyle="none",
+        markeredgecolor=_INK,
+        markerfacecolor=face,
+        markersize=5,
+        label=label,
+    )
