@@ -1,7 +1,105 @@
-"""The `coldturn` program."""
+"""The `coldturn` program. Only the command that was asked for is imported; `--help` imports none."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Annotated, Any
 
-def main() -> None:
-    """Run the command line."""
+import typer
+
+from coldturn.reference.prefix.errors import ColdturnError
+from coldturn.replay.cli.exit_codes import ExitCode
+from coldturn.replay.cli.settings import read_settings
+
+ABOUT = "Find the byte that turned the prompt cache cold, why, and what it cost."
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command that is listed at once and imported when it is called.
+
+    Attributes:
+        help: What the list of commands says.
+        function: Its function's name in the module of the command's name.
+    """
+
+    name: str
+    help: str
+    function: str
+
+    def load(self) -> Callable[..., Any]:
+        """Import the command's module."""
+        module = import_module(f"coldturn.replay.cli.{self.name}")
+        function: Callable[..., Any] = getattr(module, self.function)
+        return function
+
+
+COMMANDS = (
+    Command("demo", "Replay the recording that ships with coldturn under four policies.", "demo"),
+    Command("replay", "Replay recorded sessions through the reference runtime.", "replay"),
+    Command("explain", "Name every prefix break in recorded requests: where, why, what to do.", "explain"),
+    Command("diff", "Compare two request bodies, or two plain texts.", "diff"),
+)
+
+
+def _version(value: bool) -> None:
+    if value:
+        from importlib.metadata import version
+
+        sys.stdout.write(f"coldturn {version('coldturn')}\n")
+        raise typer.Exit
+
+
+def _placeholder() -> None:
+    """Stands for a command that was not called."""
+
+
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_version)
+    ] = False,
+) -> None:
+    pass
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit with its code.
+
+    Args:
+        arguments: Without the program's name; those of the process when not given.
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    wanted = next((word for word in given if not word.startswith("-")), "")
+    try:
+        build(wanted)(given, prog_name="coldturn")
+    except ColdturnError as error:
+        sys.stderr.write(f"coldturn: {error} [{error.slug}]\n")
+        sys.exit(getattr(error, "exit_code", ExitCode.UNUSABLE))
+
+
+def build(wanted: str) -> typer.Typer:
+    """The program, with the command `wanted` in full and the others by name.
+
+    Raises:
+        ColdturnError: The settings in pyproject.toml are wrong.
+    """
+    app = typer.Typer(
+        name="coldturn",
+        help=ABOUT,
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"], "default_map": read_settings(wanted)},
+    )
+    app.callback()(_root)
+    for command in COMMANDS:
+        function = command.load() if command.name == wanted else _placeholder
+        app.command(command.name, short_help=command.help, help=None)(function)
+    return app
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,168 @@
+"""Every prefix break in a stream of exchanges: where, why, and what it cost.
+
+One request at a time. What is kept: the leaves that may become parents (`Lineages` bounds them), a few bytes
+per request to number it, and the findings themselves.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from coldturn.analysis.fidelity import lowest
+from coldturn.analysis.findings import Finding, LineageReport, ReadError, Report
+from coldturn.analysis.pair import PairOptions, finding_of
+from coldturn.reference.prefix.causes import compare
+from coldturn.reference.prefix.errors import ColdturnError, UnreadableBodyError
+from coldturn.reference.prefix.lineage import Lineages, Placement
+from coldturn.reference.prefix.request import PromptRequest, read_request
+from coldturn.reference.tokens import estimate_tokens
+from coldturn.reference.wire import decode_reply
+from coldturn.reference.wire.errors import ProviderError, UnreadableReplyError
+from coldturn.reference.wire.model import Reply
+from coldturn.traces.errors import NoRequestsError
+from coldturn.traces.exchange import EntryError, Exchange, ExchangeKind
+
+
+@dataclass(slots=True)
+class _SourceState:
+    """What has been seen of one input."""
+
+    kinds: Counter[ExchangeKind] = field(default_factory=Counter)
+    failed: int = 0
+    read: int = 0
+
+
+@dataclass(slots=True)
+class Explainer:
+    """Feed it exchanges with `add`, then take `report`.
+
+    Attributes:
+        report: Grows with every exchange.
+    """
+
+    options: PairOptions = field(default_factory=PairOptions)
+    report: Report = field(default_factory=Report)
+    _lineages: Lineages = field(default_factory=Lineages)
+    _by_id: dict[tuple[object, str], LineageReport] = field(default_factory=dict)
+    _numbers: array[int] = field(default_factory=lambda: array("L"))
+    _sources: dict[str, _SourceState] = field(default_factory=dict)
+
+    def add(self, item: Exchange | EntryError) -> None:
+        """Take the next exchange of its source; order within a source is the order of the recording."""
+        state = self._sources.setdefault(item.source, _SourceState())
+        if isinstance(item, EntryError):
+            state.failed += 1
+            self.report.errors.append(ReadError(item.source, item.entry, item.message))
+            return
+        number = state.kinds[ExchangeKind.MODEL]
+        state.kinds[item.kind] += 1
+        if item.kind is not ExchangeKind.MODEL:
+            return
+        try:
+            request = read_request(item.request_body, url=item.url, fidelity=item.fidelity)
+        except UnreadableBodyError as error:
+            state.failed += 1
+            message = (
+                str(error) if self.options.content else str(UnreadableBodyError("", offset=error.offset))
+            )
+            self.report.errors.append(ReadError(item.source, item.entry, message.rstrip(": "), error.slug))
+            return
+        state.read += 1
+        self._place(item, request, number)
+
+    def fail(self, source: str, error: ColdturnError) -> None:
+        """Note that an input could not be read, or not to its end."""
+        self._sources.setdefault(source, _SourceState()).failed += 1
+        self.report.errors.append(ReadError(source, getattr(error, "entry", None), str(error), error.slug))
+
+    def finish(self, source: str) -> None:
+        """Say that an input is at its end. One that held nothing to explain is named in the errors."""
+        state = self._sources.setdefault(source, _SourceState())
+        if not state.read and not state.failed:
+            error = NoRequestsError(source, _seen(state.kinds))
+            self.report.errors.append(ReadError(source, None, str(error), error.slug))
+
+    def _place(self, exchange: Exchange, request: PromptRequest, number: int) -> None:
+        reply = _reply(exchange, request)
+        key = (exchange.source, request.provider, request.surface)
+        placed = self._lineages.place(request, key=key, response_id=reply.response_id if reply else None)
+        self._numbers.append(number)
+        lineage = self._lineage(key, placed, exchange, request)
+        lineage.requests += 1
+        lineage.fidelity = lowest(lineage.fidelity, request.fidelity)
+        usage = reply.usage if reply else None
+        lineage.tokens.add(
+            reported=usage.input_tokens if usage else None,
+            read=usage.cache_read_tokens if usage else None,
+            estimated=estimate_tokens(request.content_bytes),
+        )
+        if placed.parent_index is None:
+            return
+        parent = self._numbers[placed.parent_index]
+        if placed.parent is None:
+            message = f"request {number} continues request {parent}, which is no longer held: not compared"
+            self.report.errors.append(ReadError(exchange.source, exchange.entry, message))
+            return
+        found = self._compare(placed.parent, request)
+        if found is not None:
+            lineage.breaks.append(
+                replace(found, source=exchange.source, request=number, entry=exchange.entry, parent=parent)
+            )
+
+    def _compare(self, parent: PromptRequest, child: PromptRequest) -> Finding | None:
+        return finding_of(parent, child, compare(parent, child), self.options)
+
+    def _lineage(
+        self, key: object, placed: Placement, exchange: Exchange, request: PromptRequest
+    ) -> LineageReport:
+        known = self._by_id.get((key, placed.lineage))
+        if known is None:
+            known = LineageReport(
+                id=placed.lineage,
+                source=exchange.source,
+                provider=request.provider,
+                surface=request.surface,
+                model=request.model,
+                fidelity=request.fidelity,
+            )
+            self._by_id[key, placed.lineage] = known
+            self.report.lineages.append(known)
+        return known
+
+
+def explain(exchanges: Iterable[Exchange | EntryError], options: PairOptions | None = None) -> Report:
+    """Explain every break in `exchanges`.
+
+    Args:
+        exchanges: In the order of the recording; several sources may follow one another.
+        options: What the findings carry.
+
+    Returns:
+        Lineages with their breaks, and what could not be read.
+    """
+    explainer = Explainer(options or PairOptions())
+    sources: dict[str, None] = {}
+    for item in exchanges:
+        sources[item.source] = None
+        explainer.add(item)
+    for source in sources:
+        explainer.finish(source)
+    return explainer.report
+
+
+def _reply(exchange: Exchange, request: PromptRequest) -> Reply | None:
+    """The recorded answer; None when there is none that says anything of usage."""
+    if exchange.response_body is None:
+        return None
+    try:
+        return decode_reply(request.surface, exchange.response_body, exchange.content_type)
+    except (UnreadableReplyError, ProviderError):
+        return None
+
+
+def _seen(kinds: Counter[ExchangeKind]) -> list[str]:
+    words = {ExchangeKind.MCP: "MCP messages", ExchangeKind.OTHER: "other requests"}
+    return [f"{kinds[kind]} {word}" for kind, word in words.items() if kinds[kind]]

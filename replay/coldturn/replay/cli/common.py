@@ -1,0 +1,137 @@
+"""What the commands share: reading inputs, printing, exit codes."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import orjson
+from rich.console import Console
+
+from coldturn.analysis.explain import Explainer
+from coldturn.analysis.findings import Report
+from coldturn.reference.prefix.errors import ColdturnError
+from coldturn.replay.cli.exit_codes import ExitCode
+from coldturn.replay.cli.inputs import expand
+from coldturn.traces.errors import NumbersOnlyError, UnrecognisedInputError, UnsupportedFormatError
+from coldturn.traces.readers import read_exchanges
+from coldturn.traces.sniff import InputKind
+
+
+def stdout() -> Console:
+    """Where results go; colours only on a terminal."""
+    return Console(file=sys.stdout, highlight=False, soft_wrap=True, markup=False, emoji=False)
+
+
+def say(message: str) -> None:
+    """Tell the user something that is no result."""
+    sys.stderr.write(f"coldturn: {message}\n")
+
+
+def print_json(value: Any) -> None:  # noqa: ANN401 - any JSON
+    """Print a result for machines. Text with lone surrogates is escaped, since UTF-8 cannot hold it."""
+    try:
+        text = orjson.dumps(value, option=orjson.OPT_INDENT_2)
+    except TypeError:
+        text = json.dumps(value, indent=2).encode()
+    sys.stdout.write(text.decode() + "\n")
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Progress]:
+    """Show on standard error how far a long piece of work has come; nothing when that is no terminal."""
+    ticker = Progress(what, shown=sys.stderr.isatty())
+    try:
+        yield ticker
+    finally:
+        ticker.clear()
+
+
+class Progress:
+    """A line that counts, at most five times a second."""
+
+    def __init__(self, what: str, *, shown: bool) -> None:
+        self._what = what
+        self._shown = shown
+        self._count = 0
+        self._next = time.monotonic() + 0.5
+
+    def step(self) -> None:
+        """One more is done."""
+        self._count += 1
+        if self._shown and time.monotonic() >= self._next:
+            self._next = time.monotonic() + 0.2
+            sys.stderr.write(f"\r{self._what}: {self._count:,}")
+            sys.stderr.flush()
+
+    def clear(self) -> None:
+        """Take the line away."""
+        if self._shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+def read_all(explainer: Explainer, arguments: Iterable[str], kind: InputKind | None) -> ExitCode:
+    """Feed every input to `explainer`; those that cannot be read are noted and do not stop the rest.
+
+    Returns:
+        FINE; UNUSABLE when an input could not be read; CANNOT_EVALUATE when that is only for want of bytes.
+    """
+    codes: list[ExitCode] = []
+    with progress("requests read") as ticker:
+        for argument in arguments:
+            try:
+                codes += _read_argument(explainer, argument, kind, ticker)
+            except ColdturnError as error:
+                explainer.fail(argument, error)
+                codes.append(ExitCode.UNUSABLE)
+    return max(codes, default=ExitCode.FINE, key=_severity)
+
+
+def _read_argument(
+    explainer: Explainer, argument: str, kind: InputKind | None, ticker: Progress
+) -> Iterator[ExitCode]:
+    for one in expand([argument]):
+        try:
+            for item in read_exchanges(one.source, name=one.name, kind=kind):
+                explainer.add(item)
+                ticker.step()
+        except NumbersOnlyError as error:
+            explainer.fail(one.name, error)
+            yield ExitCode.FINE if one.found else ExitCode.CANNOT_EVALUATE
+        except (UnrecognisedInputError, UnsupportedFormatError) as error:
+            explainer.fail(one.name, error)
+            yield ExitCode.FINE if one.found else ExitCode.UNUSABLE
+        except ColdturnError as error:
+            explainer.fail(one.name, error)
+            yield ExitCode.UNUSABLE
+        else:
+            explainer.finish(one.name)
+
+
+def _severity(code: ExitCode) -> int:
+    return (ExitCode.FINE, ExitCode.FINDING, ExitCode.CANNOT_EVALUATE, ExitCode.UNUSABLE).index(code)
+
+
+def exit_code(report: Report, reading: ExitCode, *, strict: bool) -> ExitCode:
+    """The code that reading alone leads to; what was found may raise it."""
+    if reading is not ExitCode.FINE:
+        return reading
+    if not report.requests or (strict and report.errors):
+        return ExitCode.UNUSABLE
+    return ExitCode.FINE
+
+
+def tell_errors(report: Report) -> None:
+    """Print every error on standard error, one sentence each."""
+    for error in report.errors:
+        slug = f" [{error.slug}]" if error.slug else ""
+        if error.message.startswith(error.source):
+            say(error.message + slug)
+        else:
+            place = error.source if error.entry is None else f"{error.source}, entry {error.entry}"
+            say(f"{place}: {error.message}{slug}")

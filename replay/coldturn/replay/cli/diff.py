@@ -1,0 +1,38 @@
+"""`coldturn diff`: two request bodies, or two plain texts."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from coldturn.analysis.pair import PairOptions
+from coldturn.analysis.texts import explain_pair, explain_texts
+from coldturn.replay.cli.exit_codes import ExitCode
+from coldturn.replay.cli.explain import finish
+from coldturn.replay.cli.options import Context, Format, Json, NoContent
+from coldturn.replay.cli.texts import only_request, two_texts
+
+
+def diff(
+    older: Annotated[str, typer.Argument(metavar="A", help="The older request body (or text).")],
+    newer: Annotated[str, typer.Argument(metavar="B", help="The newer one.")],
+    text: Annotated[bool, typer.Option("--text", help="Both are plain texts.")] = False,
+    context: Context = 80,
+    json: Json = False,
+    no_content: NoContent = False,
+    format_: Format = None,
+) -> None:
+    """Compare two request bodies, or two plain texts: the first difference, its cause and what to do.
+
+    Examples:
+        coldturn diff before.json after.json
+
+        coldturn diff --text system-before.md system-after.md
+    """
+    options = PairOptions(content=not no_content, context=context)
+    if text:
+        report = explain_texts(*two_texts([older, newer]), options)
+    else:
+        report = explain_pair(only_request(older, format_), only_request(newer, format_), options)
+    finish(report, ExitCode.FINE, frozenset(), strict=False, as_json=json)

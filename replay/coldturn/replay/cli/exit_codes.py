@@ -1,0 +1,17 @@
+"""What the program's exit code says."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """Exit codes, the same for every command."""
+
+    FINE = 0
+    FINDING = 1
+    """A regression or finding that the user asked to fail on."""
+    UNUSABLE = 2
+    """Wrong usage, or an input that cannot be read."""
+    CANNOT_EVALUATE = 3
+    """Rules or data are missing: numbers only, where bytes are needed."""

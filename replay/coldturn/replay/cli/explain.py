@@ -1,0 +1,115 @@
+"""`coldturn explain`: every prefix break of recorded requests."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from coldturn.analysis.explain import Explainer
+from coldturn.analysis.findings import Report
+from coldturn.analysis.pair import PairOptions
+from coldturn.analysis.texts import explain_texts
+from coldturn.reference.prefix.causes import REMEDIES
+from coldturn.replay.cli.common import exit_code, print_json, read_all, stdout, tell_errors
+from coldturn.replay.cli.exit_codes import ExitCode
+from coldturn.replay.cli.options import (
+    Context,
+    FailOn,
+    Format,
+    Json,
+    NoContent,
+    RequestNumber,
+    Strict,
+    usage_error,
+)
+from coldturn.replay.cli.render import Renderer
+from coldturn.replay.cli.texts import two_texts
+
+ANY = "any"
+NAMED_CAUSES = frozenset(REMEDIES) | {"unknown"}
+
+
+def explain(  # noqa: PLR0913, PLR0917 - a command's options are its parameters
+    inputs: Annotated[
+        list[str],
+        typer.Argument(metavar="INPUT...", help="A file, a folder, a glob, or - for standard input."),
+    ],
+    text: Annotated[
+        bool, typer.Option("--text", help="Compare two plain texts, the older one first.")
+    ] = False,
+    request: RequestNumber = None,
+    context: Context = 80,
+    json: Json = False,
+    fail_on: FailOn = None,
+    strict: Strict = False,
+    no_content: NoContent = False,
+    format_: Format = None,
+) -> None:
+    """Name every prefix break in recorded requests: where, why, what it cost and what to do.
+
+    Inputs are request bodies (JSON), JSONL of them, or vcrpy cassettes.
+
+    Examples:
+        coldturn explain cassette.yaml
+
+        coldturn explain recordings/ --fail-on any --json
+    """
+    wanted = _causes(fail_on or [])
+    options = PairOptions(content=not no_content, context=context)
+    if text:
+        report, reading = explain_texts(*two_texts(inputs), options), ExitCode.FINE
+    else:
+        explainer = Explainer(options)
+        reading = read_all(explainer, inputs, format_)
+        report = explainer.report
+    finish(report, reading, wanted, strict=strict, as_json=json, request=request)
+
+
+def finish(
+    report: Report,
+    reading: ExitCode,
+    wanted: frozenset[str],
+    *,
+    strict: bool,
+    as_json: bool,
+    request: int | None = None,
+) -> None:
+    """Print a report and leave with its exit code."""
+    if request is not None:
+        keep_request(report, request)
+    if as_json:
+        print_json(report.as_json())
+    else:
+        Renderer(stdout()).report(report, folded=request is None)
+    tell_errors(report)
+    code = exit_code(report, reading, strict=strict)
+    if code is ExitCode.FINE and fails(report, wanted):
+        code = ExitCode.FINDING
+    raise typer.Exit(code)
+
+
+def keep_request(report: Report, number: int) -> None:
+    """Leave only the findings of one request per source."""
+    for lineage in report.lineages:
+        lineage.breaks = [found for found in lineage.breaks if found.request == number]
+
+
+def fails(report: Report, wanted: frozenset[str]) -> bool:
+    """Whether a finding is one the user asked to fail on: an unplanned one for `any`, else by its cause."""
+    for found in report.breaks:
+        if ANY in wanted and found.verdict.unplanned:
+            return True
+        if wanted & {found.cause, *(later.cause for later in found.later)}:
+            return True
+    return False
+
+
+def _causes(names: list[str]) -> frozenset[str]:
+    wanted = frozenset(names)
+    unknown = sorted(wanted - NAMED_CAUSES - {ANY})
+    if unknown:
+        raise usage_error(
+            f"--fail-on {unknown[0]}: no such cause; use any, or one of {', '.join(sorted(NAMED_CAUSES))}"
+        )
+    return wanted

@@ -1,0 +1,46 @@
+"""Options that several commands have, so that they mean the same everywhere."""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+import typer
+
+from coldturn.reference.prefix.errors import ColdturnError
+from coldturn.traces.sniff import InputKind
+
+
+class UsageError(ColdturnError):
+    """Arguments that do not fit together."""
+
+    slug = "usage"
+
+
+def usage_error(sentence: str) -> UsageError:
+    """A `UsageError` with its one sentence."""
+    return UsageError(sentence)
+
+
+Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+Strict: TypeAlias = Annotated[
+    bool, typer.Option("--strict", help="Exit 2 when any entry cannot be read, not only when all cannot.")
+]
+NoContent: TypeAlias = Annotated[
+    bool, typer.Option("--no-content", help="Keep prompt text out of the output; names stay.")
+]
+Context: TypeAlias = Annotated[
+    int, typer.Option("--context", min=0, metavar="N", help="Characters to show from the difference on.")
+]
+RequestNumber: TypeAlias = Annotated[
+    int | None,
+    typer.Option("--request", min=0, metavar="N", help="Only request N of each input, counted from 0."),
+]
+FailOn: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fail-on", metavar="CAUSE|any", help="Exit 1 when this cause is found; any: every unplanned break."
+    ),
+]
+Format: TypeAlias = Annotated[
+    InputKind | None, typer.Option("--format", help="What the inputs are; recognised from their content.")
+]

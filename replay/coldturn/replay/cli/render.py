@@ -1,0 +1,153 @@
+"""What `explain` and `diff` print for people: each break in a few lines, repeats folded into one."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from rich.console import Console
+from rich.text import Text
+
+from coldturn.analysis.findings import Finding, LineageReport, Report, Verdict
+from coldturn.replay.cli.marks import marked_pair, visible
+
+_STYLES = {
+    Verdict.BROKEN: "bold red",
+    Verdict.UNKNOWN: "bold red",
+    Verdict.BROKEN_HARMLESS: "yellow",
+    Verdict.PLANNED: "cyan",
+}
+_WORDS = {
+    Verdict.BROKEN: "broken",
+    Verdict.UNKNOWN: "broken, cause unknown",
+    Verdict.BROKEN_HARMLESS: "harmless",
+    Verdict.PLANNED: "planned",
+}
+_INDEX = re.compile(r"\[\d+\]")
+_SHOWN_NAMES = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Renderer:
+    """Prints reports to a console, which decides on colours."""
+
+    console: Console
+
+    def report(self, report: Report, *, folded: bool = True) -> None:
+        """Print every lineage with breaks, then a line of totals."""
+        for lineage in report.lineages:
+            if lineage.breaks:
+                self._lineage(lineage, folded=folded)
+        if report.requests:
+            self.console.print(_totals(report))
+
+    def _lineage(self, lineage: LineageReport, *, folded: bool) -> None:
+        self.console.print(_heading(lineage))
+        for group in _groups(lineage.breaks, folded=folded):
+            self._finding(group[0])
+            if len(group) > 1:
+                self.console.print(Text(f"    {_repeats(group[1:])}", style="dim"))
+            self.console.print()
+
+    def _finding(self, found: Finding) -> None:
+        line = Text("  ")
+        line.append(found.cause, style=_STYLES[found.verdict])
+        line.append(f"  {_WORDS[found.verdict]}  ", style=_STYLES[found.verdict])
+        line.append(f"request {found.request} after {found.parent}", style="dim")
+        self.console.print(line)
+        for label, value in _facts(found):
+            self.console.print(Text(f"    {label:<7}", style="dim").append(value))
+        if found.was is not None and found.now is not None:
+            was, now = marked_pair(found.was, found.now, colours=self.console.is_terminal)
+            before = Text(visible(found.before or "", from_end=True), style="dim")
+            self.console.print(Text("    was    ", style="dim").append_text(before).append_text(was))
+            self.console.print(Text("    now    ", style="dim").append_text(before).append_text(now))
+        if found.remedy and found.verdict.unplanned:
+            self.console.print(Text("    do     ", style="dim").append(found.remedy, style="green"))
+
+
+def _heading(lineage: LineageReport) -> Text:
+    parts = [lineage.surface.value if lineage.surface else "text", lineage.model or ""]
+    parts.append(_count(lineage.requests, "request"))
+    if lineage.fidelity.value != "wire":
+        parts.append(f"fidelity {lineage.fidelity.value}")
+    return Text(lineage.source, style="bold").append(
+        "  " + " · ".join(part for part in parts if part), style="not bold dim"
+    )
+
+
+def _facts(found: Finding) -> Iterator[tuple[str, str]]:
+    """What stands beside each label; only what is known."""
+    where = [found.segment]
+    if found.section:
+        where.append(f"in {found.section!r}")
+    if found.block_offset:
+        where.append(f"at byte {found.block_offset:,} of the block")
+    gone = " of the older request, gone from the newer" if found.side == "parent" else ""
+    yield "where", f"{found.zone.value}: {' '.join(where)}  {found.path or ''}{gone}".rstrip()
+    lost = f"{found.lost_bytes:,} bytes, about {found.lost_tokens_estimated:,} tokens (estimated)"
+    change = f"; the change is {found.delta_bytes:+,} bytes" if found.delta_bytes else ""
+    stood = "" if found.offset is None else f" behind byte {found.offset:,}"
+    yield "lost", f"{lost}{stood}{change}"
+    if found.names:
+        more = len(found.names) - _SHOWN_NAMES
+        names = ", ".join(visible(name) for name in found.names[:_SHOWN_NAMES])
+        yield "names", names + (f" and {more} more" if more > 0 else "")
+    if found.later:
+        yield "behind", "; ".join(f"{later.cause} ({later.zone.value})" for later in found.later)
+
+
+def _groups(findings: Sequence[Finding], *, folded: bool) -> Iterator[list[Finding]]:
+    """Neighbouring findings that say the same of another request."""
+    if not folded:
+        yield from ([found] for found in findings)
+        return
+    for _, group in groupby(findings, key=_likeness):
+        yield list(group)
+
+
+def _likeness(found: Finding) -> tuple[object, ...]:
+    place = _INDEX.sub("[]", found.path or found.segment)
+    return found.cause, found.verdict, found.zone, place, found.section
+
+
+def _repeats(group: Sequence[Finding]) -> str:
+    requests = _ranges(found.request for found in group)
+    lost = sum(found.lost_bytes for found in group)
+    return f"the same again at request {requests} (another {lost:,} bytes lost)"
+
+
+def _ranges(numbers: Iterable[int]) -> str:
+    """``3, 5-9, 12``."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
+
+
+def _totals(report: Report) -> Text:
+    unplanned = [found for found in report.breaks if found.verdict.unplanned]
+    others = Counter(found.verdict for found in report.breaks if not found.verdict.unplanned)
+    conversations = sum(lineage.requests > 0 for lineage in report.lineages)
+    line = Text(f"{_count(report.requests, 'request')} in {_count(conversations, 'conversation')}: ")
+    if not unplanned:
+        line.append("no unplanned break", style="bold green")
+    else:
+        line.append(_count(len(unplanned), "unplanned break"), style="bold red")
+        causes = Counter(found.cause for found in unplanned)
+        line.append(" (" + ", ".join(f"{cause} {count}" for cause, count in causes.most_common()) + ")")
+        tokens = sum(found.lost_tokens_estimated for found in unplanned)
+        line.append(f", about {tokens:,} tokens lost (estimated)")
+    for verdict, count in others.items():
+        line.append(f", {count} {_WORDS[verdict]}")
+    return line
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,282 @@
+"""`coldturn explain` and `coldturn diff` as a user runs them."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from coldturn.replay.cli.app import main
+
+SYSTEM = "You are careful.\n\n## Tool Catalog\n- read: reads\n\n## Rules\n" + "Be brief. " * 60
+
+
+def body(*users: str, system: str = SYSTEM) -> dict[str, Any]:
+    messages = [{"role": "system", "content": system}, *({"role": "user", "content": user} for user in users)]
+    return {"model": "m", "messages": messages}
+
+
+GROWN = SYSTEM.replace("- read: reads\n", "- read: reads\n- grep: finds\n")
+
+
+@dataclass(frozen=True)
+class Ran:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> dict[str, Any]:
+        value: dict[str, Any] = json.loads(self.out)
+        return value
+
+
+Run = Callable[..., Ran]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run the program in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def runner(*arguments: str) -> Ran:
+        with pytest.raises(SystemExit) as left:
+            main(arguments)
+        captured = capsys.readouterr()
+        assert "Traceback" not in captured.err
+        return Ran(int(left.value.code or 0), captured.out, captured.err)
+
+    return runner
+
+
+def written(name: str, *values: object) -> str:
+    Path(name).write_text("".join(json.dumps(value) + "\n" for value in values), encoding="utf-8")
+    return name
+
+
+def broken_pair(name: str = "log.jsonl") -> str:
+    return written(name, body("a"), body("a", "b", system=GROWN))
+
+
+def test_a_break_is_told_in_a_few_lines(run: Run) -> None:
+    ran = run("explain", broken_pair())
+    assert ran.code == 0
+    assert "catalog_growth" in ran.out
+    assert "## Tool Catalog" in ran.out
+    assert "request 1 after 0" in ran.out
+    assert "estimated" in ran.out
+    assert "{+" in ran.out
+    assert "grep: finds" in ran.out
+    assert "2 requests in 1 conversation: 1 unplanned break" in ran.out
+    assert "\x1b" not in ran.out
+    assert ran.err == ""
+    assert len(ran.out.splitlines()) <= 12
+
+
+def test_json_goes_to_standard_output_alone(run: Run) -> None:
+    ran = run("explain", broken_pair(), "--json")
+    assert ran.code == 0
+    (lineage,) = ran.json["lineages"]
+    assert lineage["source"] == "log.jsonl"
+    assert lineage["breaks"][0]["cause"] == "catalog_growth"
+    assert ran.err == ""
+
+
+def test_no_break_is_said_too(run: Run) -> None:
+    ran = run("explain", written("log.jsonl", body("a"), body("a", "b")))
+    assert ran.code == 0
+    assert "no unplanned break" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("asked", "code"),
+    [(["any"], 1), (["catalog_growth"], 1), (["tool_added"], 0), (["tool_added", "any"], 1)],
+)
+def test_failing_is_asked_for(run: Run, asked: list[str], code: int) -> None:
+    options = [word for cause in asked for word in ("--fail-on", cause)]
+    assert run("explain", broken_pair(), *options).code == code
+
+
+def test_failing_on_a_cause_that_does_not_exist_is_a_usage_error(run: Run) -> None:
+    ran = run("explain", broken_pair(), "--fail-on", "tool_aded")
+    assert ran.code == 2
+    assert "tool_aded" in ran.err
+    assert ran.out == ""
+
+
+def test_settings_stand_in_pyproject(run: Run) -> None:
+    Path("pyproject.toml").write_text('[tool.coldturn.explain]\nfail-on = ["any"]\n', encoding="utf-8")
+    assert run("explain", broken_pair()).code == 1
+    Path("pyproject.toml").write_text("[tool.coldturn]\nno-content = true\njson = true\n", encoding="utf-8")
+    assert run("explain", broken_pair()).json["lineages"][0]["breaks"][0]["was"] is None
+    Path("pyproject.toml").write_text("[tool.coldturn\n", encoding="utf-8")
+    ran = run("explain", broken_pair())
+    assert ran.code == 2
+    assert "pyproject.toml" in ran.err
+
+
+def test_one_request_can_be_picked(run: Run) -> None:
+    again = GROWN.replace("- grep: finds\n", "- grep: finds\n- ls: lists\n")
+    name = written("log.jsonl", *(body("a", system=system) for system in (SYSTEM, GROWN, again)))
+    assert [found["request"] for found in breaks(run("explain", name, "--json"))] == [1, 2]
+    assert [found["request"] for found in breaks(run("explain", name, "--json", "--request", "1"))] == [1]
+
+
+def breaks(ran: Ran) -> list[dict[str, Any]]:
+    return [found for lineage in ran.json["lineages"] for found in lineage["breaks"]]
+
+
+def test_repeats_are_folded(run: Run) -> None:
+    bodies = [body("a", system=f"Clock 10:{minute:02}:00. {SYSTEM}") for minute in range(9)]
+    ran = run("explain", written("log.jsonl", *bodies))
+    assert "the same again at request 2-8" in ran.out
+    assert len(ran.out.splitlines()) <= 14
+
+
+def test_no_content_keeps_prompt_text_out_of_both_outputs(run: Run) -> None:
+    systems = (SYSTEM + f"\n\n## Secret\nZanzibar {number}" for number in (1, 2))
+    name = written("log.jsonl", *(body("a", system=system) for system in systems))
+    assert "Zanzibar" in run("explain", name).out
+    for options in ([], ["--json"]):
+        ran = run("explain", name, "--no-content", *options)
+        assert ran.code == 0
+        assert "Zanzibar" not in ran.out + ran.err
+
+
+def test_standard_input(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = Path(broken_pair()).read_bytes()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+    ran = run("explain", "-", "--json")
+    assert ran.json["lineages"][0]["source"] == "<stdin>"
+
+
+def test_a_folder_and_a_glob(run: Run) -> None:
+    Path("in/deep").mkdir(parents=True)
+    broken_pair("in/deep/b.jsonl")
+    broken_pair("in/a.jsonl")
+    Path("in/notes.md").write_text("# notes", encoding="utf-8")
+    Path("in/package.json").write_text('{"name": "x"}', encoding="utf-8")
+    folder = run("explain", "in", "--json")
+    assert folder.code == 0
+    assert [lineage["source"] for lineage in folder.json["lineages"]] == ["in/a.jsonl", "in/deep/b.jsonl"]
+    assert [error["source"] for error in folder.json["errors"]] == ["in/package.json"]
+    glob = run("explain", "in/**/*.jsonl", "--json")
+    assert len(glob.json["lineages"]) == 2
+
+
+def test_an_input_that_cannot_be_read_does_not_stop_the_others(run: Run) -> None:
+    name = broken_pair()
+    ran = run("explain", "missing.json", name, "--json")
+    assert ran.code == 2
+    assert len(breaks(ran)) == 1
+    assert ran.json["errors"][0]["source"] == "missing.json"
+    assert "missing.json" in ran.err
+
+
+def test_entries_that_cannot_be_read_are_listed_and_strict_fails(run: Run) -> None:
+    name = broken_pair()
+    with Path(name).open("a", encoding="utf-8") as file:
+        file.write('{"model": "m", "mess')
+    ran = run("explain", name, "--json")
+    assert ran.code == 0
+    assert ran.json["errors"][0]["entry"] == 2
+    assert run("explain", name, "--strict").code == 2
+
+
+DEEP = '{"model":"m","messages":[{"role":"user","content":' + "[" * 5000 + "]" * 5000 + "}]}"
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (b"", 2),
+        (b"just some text", 2),
+        (bytes(range(256)) * 20, 2),
+        (b'{"model": "m", "messages": [{"role": "us', 2),
+        (b"interactions:\n- request: {method: GET\n", 2),
+        (b"interactions: []\nversion: 1\n", 2),
+        (b"[]", 2),
+        (b'{"timestamp": 0, "input_length": 6, "hash_ids": [0]}\n' * 2, 3),
+        (b'{"model":"m","messages":[{"role":"user","content":"\\ud800"}],"temperature":NaN}', 0),
+        (DEEP.encode(), 0),
+    ],
+)
+def test_bad_input_is_one_clear_sentence(run: Run, content: bytes, code: int) -> None:
+    Path("bad.json").write_bytes(content)
+    for options in ([], ["--json"]):
+        ran = run("explain", "bad.json", *options)
+        assert ran.code == code
+        if code:
+            assert ran.err.count("\n") == 1
+            assert "bad.json" in ran.err
+    assert Path("bad.json").read_bytes() == content
+
+
+def test_lone_surrogates_can_be_printed(run: Run) -> None:
+    older = json.dumps(body("a", system="\ud800 one " + SYSTEM))
+    newer = json.dumps(body("a", system="\ud800 two " + SYSTEM))
+    Path("log.jsonl").write_text(f"{older}\n{newer}\n", encoding="utf-8")
+    assert run("explain", "log.jsonl").code == 0
+    ran = run("explain", "log.jsonl", "--json")
+    assert ran.code == 0
+    assert breaks(ran)[0]["was"].startswith("one")
+
+
+def test_diff_compares_two_bodies_whatever_they_share(run: Run) -> None:
+    older, newer = written("a.json", body("a")), written("b.json", body("z", system="Nothing alike."))
+    ran = run("diff", older, newer, "--json")
+    assert ran.code == 0
+    (found,) = breaks(ran)
+    assert (found["offset"], found["path"]) == (0, "$.messages[0]")
+    assert found["source"] == "b.json"
+
+
+def test_diff_of_equal_bodies_finds_nothing(run: Run) -> None:
+    older, newer = written("a.json", body("a")), written("b.json", body("a", "b"))
+    ran = run("diff", older, newer)
+    assert ran.code == 0
+    assert "no unplanned break" in ran.out
+
+
+def test_diff_of_two_formats_is_refused(run: Run) -> None:
+    older = written("a.json", body("a"))
+    newer = written("b.json", {"model": "m", "input": "a"})
+    ran = run("diff", older, newer)
+    assert ran.code == 2
+    assert "responses" in ran.err
+
+
+def test_diff_wants_one_request_each(run: Run) -> None:
+    older, many = written("a.json", body("a")), written("b.jsonl", body("a"), body("b"))
+    ran = run("diff", older, many)
+    assert ran.code == 2
+    assert "more than one" in ran.err
+
+
+@pytest.mark.parametrize("command", [["diff", "--text"], ["explain", "--text"]])
+def test_two_plain_texts(run: Run, command: list[str]) -> None:
+    older, newer = "é\n" + SYSTEM, "é\n" + GROWN
+    Path("a.md").write_text(older, encoding="utf-8")
+    Path("b.md").write_text(newer, encoding="utf-8")
+    ran = run(*command, "a.md", "b.md", "--json")
+    assert ran.code == 0
+    (found,) = breaks(ran)
+    assert found["cause"] == "catalog_growth"
+    assert found["section"] == "## Tool Catalog"
+    assert (found["path"], found["zone"]) == ("$", "system")
+    assert found["delta_bytes"] == len(newer.encode()) - len(older.encode())
+    assert found["block_offset"] == found["wire_offset"]
+    assert newer.encode()[: found["block_offset"]] == older.encode()[: found["block_offset"]]
+
+
+def test_texts_must_be_text_and_two(run: Run) -> None:
+    Path("a.md").write_text("x", encoding="utf-8")
+    Path("b.md").write_bytes(b"\xff\xfe")
+    assert run("explain", "--text", "a.md").code == 2
+    assert run("explain", "--text", "a.md", "b.md").code == 2
