@@ -105,6 +105,50 @@ async def test_a_killed_stdio_server_ends_a_call_and_nothing_else(
         assert text_of(await hub.call_tool("b", "echo", {})) == "echo {}"
 
 
+HTTP_SERVER = """
+import os, signal, socket
+import uvicorn
+from mcp.server.mcpserver import MCPServer
+server = MCPServer("ours", log_level="ERROR")
+@server.tool()
+def echo(text: str) -> str:
+    return text
+@server.tool()
+def die() -> str:
+    os.kill(os.getpid(), signal.SIGKILL)
+listener = socket.create_server(("127.0.0.1", 0))
+print(listener.getsockname()[1], flush=True)
+config = uvicorn.Config(server.streamable_http_app(), log_level="error")
+uvicorn.Server(config).run(sockets=[listener])
+"""
+
+
+@ERAS
+@pytest.mark.requirement("CONN-1", "CONN-3", "CONN-4")
+async def test_an_http_server_killed_in_mid_call_ends_the_call_and_nothing_else(
+    mode: str, tmp_path: Path, tool_server: MakeServer
+) -> None:
+    script = tmp_path / "server.py"
+    script.write_text(HTTP_SERVER)
+    other = tool_server("echo")
+    async with (
+        await anyio.open_process([sys.executable, str(script)], stderr=None) as process,
+        Hub(ONCE) as hub,
+    ):
+        assert process.stdout is not None
+        port = int(await process.stdout.receive())
+        spec = ConnectionSpec(id="a", mode=mode, url=f"http://127.0.0.1:{port}/mcp")
+        assert await hub.connect(spec) is ConnectionState.READY
+        await hub.connect(ConnectionSpec(id="b"), lambda: other.server)
+        # More than the SDK's own limit on one event.
+        text = "é" * (1 << 20)
+        assert text_of(await hub.call_tool("a", "echo", {"text": text})) == text
+        with pytest.raises(UnavailableError):
+            await hub.call_tool("a", "die", {})
+        assert hub.state("a") is ConnectionState.UNREACHABLE
+        assert text_of(await hub.call_tool("b", "echo", {})) == "echo {}"
+
+
 @pytest.mark.requirement("CONN-2")
 async def test_a_lost_connection_is_dialled_again_after_a_wait(tool_server: MakeServer) -> None:
     server = tool_server("echo")

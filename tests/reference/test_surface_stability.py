@@ -15,6 +15,7 @@ from coldturn.reference.policy import Policy
 from coldturn.reference.spec import ConnectionSpec
 from coldturn.reference.surface import meta
 from coldturn.reference.surface.model import CallOutcome, HostResult, HostTool
+from coldturn.reference.surface.toolbox import ReservedNameError, UnsupportedPromotionError
 from coldturn.reference.wire.model import ToolCall, ToolDefinition
 
 pytestmark = pytest.mark.anyio
@@ -200,6 +201,40 @@ async def test_a_lost_connection_keeps_its_bytes_and_is_told_in_the_suffix(
         assert not (await ask(bench, "s__a", turn=3)).is_error
 
 
+@pytest.mark.requirement("RES-9")
+async def test_a_server_that_was_away_when_the_run_started_is_told_when_it_is_there(
+    open_bench: OpenBench, tool_server: MakeServer
+) -> None:
+    class Broken:
+        async def __aenter__(self) -> object:
+            raise OSError("down")
+
+        async def __aexit__(self, *_: object) -> None:
+            return None
+
+    server, spec = tool_server("a"), ConnectionSpec(id="s", preload=True)
+    async with open_bench({}) as bench:
+        await bench.hub.connect(spec, Broken)
+        surface = await bench.box.start_turn(1)
+        lines = ("s: no description (could not be reached when this conversation began)",)
+        assert (bench.names(), surface.server_lines) == (META, lines)
+        assert (await ask(bench, meta.CALL, server="s", tool="a", input={})).refusal == "unknown_tool"
+        await bench.hub.connect(spec, lambda: server.server)
+        surface = await bench.box.start_turn(2)
+        assert (bench.names(2), surface.server_lines) == (META, lines)
+        assert surface.notices == (
+            "s can be reached now.",
+            "New tools of s: a (call them through mcp_call_tool)",
+        )
+        assert not (await ask(bench, meta.CALL, turn=2, server="s", tool="a", input={})).is_error
+
+
+async def test_a_host_tool_cannot_take_the_name_of_a_meta_tool(open_bench: OpenBench) -> None:
+    with pytest.raises(ReservedNameError, match="'mcp_call_tool' belongs to the runtime"):
+        async with open_bench({}, host_tools=[host_tool(meta.CALL)]):
+            pass
+
+
 @pytest.mark.requirement("RES-9", "RES-1")
 async def test_a_new_server_and_new_tools_are_announced_and_reached_through_meta_tools(
     open_bench: OpenBench, tool_server: MakeServer
@@ -337,6 +372,7 @@ async def test_eager_names_stand_in_the_array_and_the_server_stays_listed(
         assert bench.names() == [*META, "s__b"]
         assert (surface.server_lines, surface.deferred) == (("s: no description",), {"s__a"})
         assert "'typo' is not in its catalogue" in caplog.text
+        assert surface.servers[0].missing_eager == ("typo",)
 
 
 @pytest.mark.requirement("RES-5", "RES-2")
@@ -374,7 +410,7 @@ async def test_under_bridge_nothing_is_promoted_and_native_says_that_it_is_missi
         await ask(bench, meta.DESCRIBE, server="s", tool="a")
         assert bench.array(1, 2) == before
         assert bench.box.reach("s", "a").described
-    with pytest.raises(Exception, match="promotion = 'native' is not supported yet"):
+    with pytest.raises(UnsupportedPromotionError, match="promotion = 'native' is not supported yet"):
         async with open_bench({}, policy=Policy(promotion="native")):
             pass
 

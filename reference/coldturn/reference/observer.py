@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from coldturn.reference.prefix.ledger import Ledger
-
 from coldturn.reference.prefix.model import Comparison, Marker, Surface
 from coldturn.reference.tokens import EstimatedTokens
 from coldturn.reference.wire.model import Reply
@@ -28,7 +27,10 @@ class TurnInfo:
 
 @dataclass(frozen=True, slots=True)
 class ServerState:
-    """One server as it stood at the end of a turn. `tier`: direct, facade, search, deferred or none."""
+    """One server as it stood at the end of a turn. `tier`: direct, facade, search, deferred or none.
+
+    `missing_eager`: names the Spec wants injected and the catalogue lacks.
+    """
 
     name: str
     catalog_version: int
@@ -38,6 +40,7 @@ class ServerState:
     preload: str
     state: str
     prompt_bytes: int
+    missing_eager: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ class Group:
         shown: Rows whose bytes stand in the prompt (one by one, or as entries of a facade), by name.
         appended: Those of them that came in mid-Run and stand at the end of the array, in order of arrival.
         baseline: Names that were permitted when the server was first read in this Run.
+        missing_eager: Eager names that the catalogue lacked then, or that are not permitted.
     """
 
     spec: ConnectionSpec
@@ -33,6 +34,7 @@ class Group:
     shown: dict[str, CatalogueTool] = field(default_factory=dict)
     appended: list[str] = field(default_factory=list)
     baseline: frozenset[str] = frozenset()
+    missing_eager: tuple[str, ...] = ()
 
     @property
     def server(self) -> str:
@@ -41,14 +43,8 @@ class Group:
 
     def decide(
         self, discovered: Sequence[CatalogueTool], permitted: Sequence[CatalogueTool], policy: Policy
-    ) -> tuple[str, ...]:
-        """Take the server in for the first time in this Run.
-
-        A late one is only announced, unless the policy appends it.
-
-        Returns:
-            Eager names that the catalogue lacks or that are not permitted.
-        """
+    ) -> None:
+        """Take the server in, the first time it is read in this Run; a late one is announced or appended."""
         preloaded = is_preloaded(self.spec.preload, discovered, policy)
         appends = policy.midrun_preload == "append"
         self.tier = tier_of(permitted, policy) if preloaded and (appends or not self.late) else "deferred"
@@ -57,7 +53,7 @@ class Group:
             for row in self._wanted(permitted):
                 self._show(row, policy)
         names = {row.name for row in permitted}
-        return tuple(name for name in self.spec.eager if not preloaded and name not in names)
+        self.missing_eager = tuple(n for n in self.spec.eager if not preloaded and n not in names)
 
     def follow(self, permitted: Sequence[CatalogueTool], policy: Policy) -> None:
         """Take in, at a turn's start, what has changed: as little as the policy allows."""

@@ -88,7 +88,8 @@ class SurfacePlan:
         if group.tier is not None:
             group.follow(permitted, self._policy)
         elif (snapshot := self._store.current(server)).version > 0:
-            for name in group.decide(snapshot.tools, permitted, self._policy):
+            group.decide(snapshot.tools, permitted, self._policy)
+            for name in group.missing_eager:
                 logger.warning("%s: the eager tool %r is not in its catalogue", server, name)
         else:
             # Whatever it turns out to have, it was not there when the Run started.
@@ -237,6 +238,7 @@ class SurfacePlan:
             preload="unset" if flag is None else str(flag).lower(),
             state=self._hub.state(server).value,
             prompt_bytes=size,
+            missing_eager=group.missing_eager,
         )
 
 

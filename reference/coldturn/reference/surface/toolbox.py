@@ -42,6 +42,15 @@ class UnsupportedPromotionError(ColdturnError):
         super().__init__(f"promotion = {promotion!r} is not supported yet; use 'bridge' or 'append'")
 
 
+class ReservedNameError(ColdturnError):
+    """A tool of the host has a name that the runtime's own tools use."""
+
+    slug = "reserved-tool-name"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"the tool name {name!r} belongs to the runtime; give the host's tool another name")
+
+
 class Toolbox:
     """The tools of one Run. A new Run, which is a boundary, takes a new Toolbox; hub and store may be shared.
 
@@ -57,6 +66,7 @@ class Toolbox:
 
     Raises:
         UnsupportedPromotionError: The policy's `promotion` is ``native``.
+        ReservedNameError: A tool of the host is named like a meta tool.
     """
 
     def __init__(
@@ -73,6 +83,9 @@ class Toolbox:
     ) -> None:
         if policy.promotion == "native":
             raise UnsupportedPromotionError(policy.promotion)
+        for tool in host_tools:
+            if tool.definition.name in meta.META_NAMES | meta.SEARCH_NAMES:
+                raise ReservedNameError(tool.definition.name)
         self.spec = spec
         self._policy = policy
         self._hub = hub
