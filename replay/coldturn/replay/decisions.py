@@ -130,7 +130,7 @@ class _TurnReader:
         for exchange in turn.exchanges:
             decided = tuple(self._decisions(exchange))
             if decided:
-                read.steps.append((exchange.entry.start, exchange.reply.text, decided))
+                read.steps.append((exchange.entry.end, exchange.reply.text, decided))
             else:
                 read.answer = exchange.reply.text or _output(exchange.reply.calls)
         return read

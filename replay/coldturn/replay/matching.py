@@ -129,12 +129,22 @@ class AnswerIndex:
             return None
         cursor = rpc.params.get("cursor")
         if cursor is None:
-            index = bisect_left([walk.since for walk in walks], horizon)
-            self._current[at] = walks[max(0, index - 1)]
+            self._current[at] = self._walk_at(at, horizon)
         walk = self._current.get(at, walks[0])
         if (page := walk.pages.get(cursor)) is not None:
             return page
         return next((w.pages[cursor] for w in reversed(walks) if cursor in w.pages), None)
+
+    def has_newer_listing(self, server: str, horizon: float) -> bool:
+        """Whether the tools that are current just before `horizon` are not those that were asked for last."""
+        at = (server, "tools/list")
+        served = self._current.get(at)
+        return served is not None and self._walk_at(at, horizon) is not served
+
+    def _walk_at(self, at: tuple[str, str], horizon: float) -> Walk:
+        walks = self._walks[at]
+        index = bisect_left([walk.since for walk in walks], horizon)
+        return walks[max(0, index - 1)]
 
     def notices(self, server: str, method: str) -> Notices | None:
         """What came on the server's GET streams (`method` GET) or subscriptions."""

@@ -120,6 +120,12 @@ class Playback:
         self.misses.append(error)
         return error
 
+    def has_unannounced_listing(self, url: str) -> bool:
+        """Whether a server that announces nothing lists other tools by now than it was last asked for."""
+        server = self.index.label(url)
+        announces = any(self.index.notices(server, kind) is not None for kind in ("GET", LISTEN))
+        return not announces and self.index.has_newer_listing(server, self.horizon)
+
     async def notices(self, server: str, kind: str, notices: Notices) -> AsyncIterator[Event]:
         """What the server sent of its own accord, each when the run has passed its place; never ends."""
         for event in notices.opening:

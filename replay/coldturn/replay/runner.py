@@ -1,0 +1,265 @@
+"""Replay: a recording's servers and decisions through the reference runtime, under one policy or several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, AsyncExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import anyio
+
+from coldturn.analysis.estimate import LongestPrefix
+from coldturn.analysis.findings import ReadError
+from coldturn.analysis.pair import PairOptions, finding_of
+from coldturn.reference.catalogue import CatalogueStore
+from coldturn.reference.connections import Hub, Limits
+from coldturn.reference.loop import run_turn
+from coldturn.reference.observer import (
+    NullObserver,
+    Observer,
+    RefreshInfo,
+    RefreshScope,
+    StepInfo,
+    StepScope,
+    ToolCallInfo,
+    ToolScope,
+    TurnInfo,
+    TurnScope,
+)
+from coldturn.reference.policy import Policy
+from coldturn.reference.prefix.errors import ColdturnError
+from coldturn.reference.prefix.request import PromptRequest
+from coldturn.reference.run import Host, Run, open_run
+from coldturn.reference.spec import ConnectionSpec
+from coldturn.reference.surface.toolbox import Toolbox
+from coldturn.replay.loading import OpenedRecording, open_replayable
+from coldturn.replay.playback import Playback
+from coldturn.replay.replay_clock import ReplayClock
+from coldturn.replay.replay_model import LocalResults, ReplayModel
+from coldturn.replay.results import (
+    ConnectionSummary,
+    PolicyResult,
+    RecordingResult,
+    ReplayReport,
+    StepResult,
+)
+from coldturn.replay.session import Turn
+from coldturn.replay.transports import over_http
+from coldturn.traces.otlp import SpanFile
+from coldturn.traces.spans import SpanObserver
+
+_UNHURRIED = Limits(connect=300.0, call=300.0, close=30.0, backoff=None)
+"""Answers come from memory; a limit only ends a replay that has gone wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayOptions:
+    """How a replay reports.
+
+    Attributes:
+        out: Folder for traces; None writes none.
+        findings: What a step's break carries.
+    """
+
+    out: Path | None = None
+    findings: PairOptions = field(default_factory=PairOptions)
+
+
+class StepLog:
+    """An observer that notes what a replay reports of each step, and passes everything on."""
+
+    def __init__(self, inner: Observer, source: str, options: PairOptions) -> None:
+        self._inner = inner
+        self._source = source
+        self._options = options
+        self._rule = LongestPrefix()
+        self._before: PromptRequest | None = None
+        self._run: Run | None = None
+        self.steps: list[StepResult] = []
+
+    def bind(self, run: Run) -> None:
+        """Say whose steps they are: the run holds the request that it is about to send."""
+        self._run = run
+
+    def turn(self, info: TurnInfo) -> AbstractContextManager[TurnScope]:
+        """A turn: passed on."""
+        return self._inner.turn(info)
+
+    def step(self, info: StepInfo) -> AbstractContextManager[StepScope]:
+        """A model call: noted with its break and its estimate."""
+        if self._run is None or self._run.sent is None:
+            raise RuntimeError("bind the log to its run first")
+        request = self._run.sent.request
+        comparison = info.comparison
+        common = comparison.common_bytes if comparison is not None else 0
+        estimate = self._rule.step(info.ledger, common, info.scope)
+        found = None
+        if self._before is not None and comparison is not None:
+            found = finding_of(self._before, request, comparison, self._options)
+        if found is not None:
+            number = len(self.steps)
+            found = replace(found, source=self._source, request=number, entry=number, parent=number - 1)
+        self._before = request
+        self.steps.append(
+            StepResult(
+                turn=info.turn,
+                step=info.step,
+                input_bytes=info.ledger.content_bytes,
+                input_tokens_estimated=estimate.input_tokens_estimated,
+                common_bytes=common,
+                finding=found,
+                read_estimated={self._rule.name: estimate.read_estimated},
+                uncached_estimated={self._rule.name: estimate.uncached_estimated},
+                ceiling_estimated=estimate.ceiling_estimated,
+            )
+        )
+        return self._inner.step(info)
+
+    def tool(self, info: ToolCallInfo) -> AbstractContextManager[ToolScope]:
+        """A tool call: passed on."""
+        return self._inner.tool(info)
+
+    def refresh(self, info: RefreshInfo) -> AbstractContextManager[RefreshScope]:
+        """A catalogue refresh: passed on."""
+        return self._inner.refresh(info)
+
+
+class _Replay:
+    """One recording under one policy, in motion."""
+
+    def __init__(self, opened: OpenedRecording, policy: Policy, options: ReplayOptions) -> None:
+        self._opened = opened
+        self._policy = policy
+        self._options = options
+        self._session = opened.script.session
+        clocked = opened.script.clocked
+        self.playback = Playback(opened.recording, clocked=clocked)
+        self._clock = ReplayClock(self._session.start, self.playback.advance_to if clocked else None)
+        self._specs = {spec.id: spec for spec in self._session.spec.connections}
+        self._hub = Hub(_UNHURRIED)
+
+    async def run(self) -> PolicyResult:
+        results = LocalResults()
+        model = ReplayModel(self._session, self._clock, results)
+        local = tuple(results.host_tool(spec) for spec in self._session.spec.local_tools)
+        async with AsyncExitStack() as stack:
+            observer, trace = self._observer(stack)
+            log = StepLog(observer, self._opened.source, self._options.findings)
+            store = CatalogueStore(":memory:")
+            stack.callback(store.close)
+            await stack.enter_async_context(self._hub)
+            for id_, spec in self._specs.items():
+                if id_ not in self._session.late:
+                    await self._connect(spec)
+            host = Host(self._hub, store, local)
+            spec_, policy, memory = self._session.spec, self._policy, self._session.memory
+            run = open_run(spec_, policy, host, model, log, self._clock, "run-1", memory)
+            model.bind(run)
+            log.bind(run)
+            for turn in self._session.turns:
+                await self._turn(run, turn)
+        return PolicyResult(
+            policy=self._policy.name,
+            turns=run.turns,
+            steps=tuple(log.steps),
+            extra_steps=model.extra_steps,
+            trace=trace,
+            playback=self.playback.report(),
+        )
+
+    def _observer(self, stack: AsyncExitStack) -> tuple[Observer, str | None]:
+        if self._options.out is None:
+            return NullObserver(), None
+        label, policy = self._opened.label, self._policy.name
+        path = self._options.out / f"{label}.{policy}.jsonl"
+        writer = SpanFile(path, mode="replace")
+        observer = SpanObserver(writer, clock=self._clock, recording=label, policy=policy)
+        return stack.enter_context(observer), str(path)
+
+    async def _connect(self, spec: ConnectionSpec) -> None:
+        url = self._opened.addresses[spec.id]
+        await self._hub.connect(spec, lambda: over_http(url, self.playback.transport()))
+
+    async def _turn(self, run: Run, turn: Turn) -> None:
+        self._clock.advance(turn.after)
+        for id_ in turn.disconnect:
+            await self._hub.disconnect(id_)
+        for id_ in turn.connect:
+            await self._connect(self._specs[id_])
+        await self._refresh_quiet(run)
+        # Each recorded step may need a list, a search and a description before it.
+        run.max_steps = 4 * len(turn.steps) + 1
+        outcome = await run_turn(run, turn.user)
+        if self.playback.misses:
+            raise self.playback.misses[0]
+        if outcome.error is not None:
+            raise outcome.error
+
+    async def _refresh_quiet(self, run: Run) -> None:
+        """Servers that announce nothing are asked again where the recording shows a newer listing."""
+        toolbox = run.toolbox
+        if isinstance(toolbox, Toolbox):
+            for id_ in self._hub.ids:
+                if self.playback.has_unannounced_listing(self._opened.addresses[id_]):
+                    await toolbox.refresher.refresh(id_, "demand")
+
+
+async def replay_policy(
+    opened: OpenedRecording, policy: Policy, options: ReplayOptions | None = None
+) -> PolicyResult:
+    """Replay one recording under one policy.
+
+    Raises:
+        PlaybackMissError: The runtime asked for something that the recording does not hold.
+        ColdturnError: A turn failed for another reason.
+    """
+    return await _Replay(opened, policy, options or ReplayOptions()).run()
+
+
+def replay_recording(
+    path: str | Path, policies: Sequence[Policy], options: ReplayOptions | None = None
+) -> RecordingResult:
+    """Replay one recording under each policy, one after the other.
+
+    Raises:
+        ColdturnError: It cannot be read, or a replay of it failed.
+    """
+    opened = open_replayable(path)
+    done = [anyio.run(replay_policy, opened, policy, options) for policy in policies]
+    return RecordingResult(
+        source=opened.source,
+        connections=tuple(
+            ConnectionSummary(endpoint.id, endpoint.sessions, endpoint.calls, endpoint.lists)
+            for endpoint in opened.script.endpoints
+        ),
+        unmapped_calls=opened.script.unmapped,
+        policies=tuple(done),
+        notes=opened.script.notes,
+    )
+
+
+def replay(
+    paths: Sequence[str | Path],
+    policies: Sequence[Policy],
+    options: ReplayOptions | None = None,
+    *,
+    progress: Callable[[], None] | None = None,
+) -> ReplayReport:
+    """Replay recordings; one that cannot be replayed is reported and does not stop the rest.
+
+    Args:
+        paths: Cassettes or session files.
+        policies: Each recording is replayed under all of them.
+        options: Where traces go and what breaks carry.
+        progress: Called after each recording.
+    """
+    report = ReplayReport()
+    for path in paths:
+        try:
+            report.recordings.append(replay_recording(path, policies, options))
+        except ColdturnError as error:
+            report.errors.append(ReadError(str(path), getattr(error, "entry", None), str(error)))
+        if progress is not None:
+            progress()
+    return report
