@@ -1,4 +1,4 @@
-"""Compare two adjacent requests of one lineage: where the prefix broke, and all causes that show."""
+"""Compare two adjacent requests of one lineage: where the prefix broke, and why."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def compare(parent: PromptRequest, child: PromptRequest) -> Comparison:
             first=None,
             wire_drift=has_wire_drift(parent, child),
         )
-    pair = Pair(parent, child, stable_end(parent.blocks))
+    pair = Pair(parent, child, _stable_end(parent, child))
     if place.parent < pair.stable_end:
         changes = merge([*tool_changes(pair), *system_changes(pair), *history_changes(pair)])
         changes = changes or [_unknown(place)]
@@ -47,6 +47,16 @@ def compare(parent: PromptRequest, child: PromptRequest) -> Comparison:
         first=describe(pair, place, changes) if changes else None,
         wire_drift=has_wire_drift(parent, child),
     )
+
+
+def _stable_end(parent: PromptRequest, child: PromptRequest) -> int:
+    """How many of the parent's blocks the child should repeat.
+
+    Behind a `previous_response_id` the provider keeps the messages; tools and instructions are sent again.
+    """
+    if child.previous_response_id is None:
+        return stable_end(parent.blocks)
+    return sum(block.message is None for block in parent.blocks)
 
 
 def _unknown(place: Difference) -> Change:
@@ -65,7 +75,7 @@ def _dropped_reminder(pair: Pair) -> list[Change]:
 
     With the runtime's labels the suffix is known to be transient, and there is nothing worth telling.
     """
-    if pair.parent.labels.zones:
+    if pair.parent.labels.zones or pair.child.previous_response_id is not None:
         return []
     for index in range(pair.stable_end, len(pair.parent.blocks)):
         was = pair.parent.blocks[index]

@@ -10,6 +10,7 @@ from coldturn.reference.prefix.causes.topics import enclosing
 from coldturn.reference.prefix.model import Block, BlockKind, Confidence, Zone
 
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_SEPARATOR = re.compile(r"__|[_.:-]")
 _DISCOVERY_VERBS = frozenset(
     {"search", "find", "discover", "describe", "list", "load", "get", "select", "lookup", "show"}
     | {"enable", "activate", "fetch", "inspect", "query"}
@@ -34,13 +35,25 @@ class Promotions:
 
     def confidence(self, name: str) -> Confidence | None:
         """How surely `name` was promoted; None when nothing shows it."""
-        word = re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])")
-        if name in self._pair.parent.labels.deferred or any(word.search(text) for text in self._lists):
+        if name in self._pair.parent.labels.deferred or any(_says(text, name) for text in self._lists):
             return Confidence.OBSERVED
-        found = [sure for text, sure in self._between if word.search(text)]
+        found = [sure for text, sure in self._between if _says(text, name) or _says_parts(text, name)]
         if not found:
             return None
         return Confidence.OBSERVED if any(found) else Confidence.INFERRED
+
+
+def _says(text: str, word: str) -> bool:
+    return re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", text) is not None
+
+
+def _says_parts(text: str, name: str) -> bool:
+    """Whether a text names a server and one of its tools, whose exposed name joins the two."""
+    return any(
+        _says(text, name[: cut.start()].removeprefix("mcp__")) and _says(text, name[cut.end() :])
+        for cut in _SEPARATOR.finditer(name)
+        if name[: cut.start()] and name[cut.end() :]
+    )
 
 
 def _deferred_texts(block: Block) -> list[str]:

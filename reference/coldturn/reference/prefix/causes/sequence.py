@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import zip_longest
 
 from coldturn.reference.prefix.causes.align import Gap
 from coldturn.reference.prefix.causes.change import BlockPair, Change, Pair
@@ -16,6 +18,8 @@ from coldturn.reference.prefix.model import Block, BlockKind, Confidence, Zone
 _SUMMARY = re.compile(
     rb"summar|compact|conversation (?:so far|history)|previous conversation|continued from", re.IGNORECASE
 )
+_REMOVED = "transient_tail_removed"
+_PLAIN = frozenset({"history_rewritten", "block_missing"})
 _UNSAID_MESSAGES = 4
 """Messages that must vanish before one short text in their place is a compaction that does not say so."""
 
@@ -32,7 +36,20 @@ def history_changes(pair: Pair) -> list[Change]:
     for gap in history.found:
         compaction = _compaction(history, gap)
         changes += [compaction] if compaction is not None else _gap_changes(history, gap)
-    return changes
+    return list(_without_forced_shapes(changes))
+
+
+def _without_forced_shapes(changes: Sequence[Change]) -> Iterator[Change]:
+    """A list of parts that lost its reminder is often written as a string: one change, not two."""
+    skip = False
+    for change, following in zip_longest(changes, changes[1:]):
+        if skip:
+            skip = False
+        elif change.cause == "content_shape" and following is not None and following.cause == _REMOVED:
+            skip = True
+            yield replace(following, alongside=(*following.alongside, "content_shape"))
+        else:
+            yield change
 
 
 def _cut_short(history: History) -> Change | None:
@@ -70,7 +87,13 @@ def _compaction(history: History, gap: Gap) -> Change | None:
     ):
         return None
     said = _SUMMARY.search(texts[0].facts.content) is not None
-    drastic = len(old_messages) >= _UNSAID_MESSAGES and len(new_messages) == 1 and 2 * _size(new) < _size(old)
+    drastic = (
+        len(old_messages) >= _UNSAID_MESSAGES
+        and len(new_messages) == 1
+        and 2 * _size(new) < _size(old)
+        and gap.was_end
+        < len(history.was)  # at the end it may as well be a conversation taken up again earlier
+    )
     if not said and not drastic:
         return None
     return Change(
@@ -97,7 +120,17 @@ def _gap_changes(history: History, gap: Gap) -> list[Change]:
         changes += _run_changes(history, old, new)
         if couple is not None and not ((old or new) and _is_shift(history, couple)):
             changes += message_changes(history, BlockPair(history.pair, *couple))
-    return changes
+    return _rewritten(changes, f"gap {gap.was_start}")
+
+
+def _rewritten(changes: list[Change], group: str) -> list[Change]:
+    """Blocks missing beside rewritten ones are part of the same rewriting."""
+    if all(change.cause != "history_rewritten" for change in changes):
+        return changes
+    return [
+        replace(change, cause="history_rewritten", group=group) if change.cause in _PLAIN else change
+        for change in changes
+    ]
 
 
 def _is_shift(history: History, couple: tuple[int, int]) -> bool:

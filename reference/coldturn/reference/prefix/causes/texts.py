@@ -105,7 +105,7 @@ def roster(hunk: Hunk) -> Reason | None:
     """Whole entries of a list of tools, skills or agents came or went; those that stayed are as they were."""
     if hunk.topic is Topic.MEMORY:
         return None
-    topic = hunk.topic if hunk.topic in _ROSTERS else None
+    topic: Topic | None = hunk.topic if hunk.topic in _ROSTERS else None
     was, now = hunk.was.splitlines(), hunk.now.splitlines()
     added = _entries_beyond(was, now, bare=topic is not None)
     removed = _entries_beyond(now, was, bare=topic is not None)
