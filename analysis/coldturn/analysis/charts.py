@@ -29,9 +29,9 @@ _SAME_SCALE: Final = 6.0
 def steps_chart(steps: pl.DataFrame, *, title: str | None = None) -> Figure:
     """Draw what each step could read from a cache and what it had to send anew, with the breaks below.
 
-    One panel per policy and recording, in the order of the frame. Bars are estimated tokens by the rule
-    ``longest-prefix-1024-128``. Each mark below is a step's first break: its row the cause, its shape the zone,
-    hollow when it was planned.
+    One panel per policy and recording, the most uncached tokens first. Bars are estimated tokens by the rule
+    ``longest-prefix-1024-128``. Each mark below is a step's first break: its row the cause, its shape
+    the zone, hollow when it was planned.
 
     Args:
         steps: The frame of `coldturn.analysis.frames.steps`.
@@ -42,6 +42,7 @@ def steps_chart(steps: pl.DataFrame, *, title: str | None = None) -> Figure:
     """
     known = steps.filter(pl.col("input_tokens_estimated").is_not_null())
     panels = known.partition_by("recording", "policy", maintain_order=True)
+    panels.sort(key=lambda panel: -int(panel["uncached_estimated"].sum()))
     if not panels:
         raise ValueError("no step with an estimate: nothing to draw")
     causes = [_causes(panel) for panel in panels]

@@ -1,6 +1,6 @@
 """Trace files as frames and a picture: ``marimo edit demo.py -- --traces FOLDER``."""
 # mypy: disable-error-code="no-untyped-def"
-# ruff: noqa: ANN001, ANN202, PLR0913 - marimo writes the cells' signatures
+# ruff: noqa: ANN001, ANN202, B018, N803, PLC0415, PLR1711 - cells: marimo writes their signatures and returns
 
 import marimo
 
@@ -30,12 +30,12 @@ def _(mo):
         """
         # What turned the cache cold?
 
-        A provider serves a request from its prompt cache as far as it begins like an earlier one. Each bar below is
-        one request of a replayed conversation: the light part is what it could have read, the dark part what was
-        paid in full. A **break** is the first byte at which a request stopped being a continuation of the one before.
+        A provider serves a request from its prompt cache as far as it begins like an earlier one. Each bar
+        below is one request of a conversation: the light part is what it could have read, the dark part what
+        was paid in full. A **break** is the first byte at which a request stopped continuing the one before.
 
-        Reads are *estimated*: the longest common prefix with any earlier request, nothing under 1,024 tokens, on a
-        grid of 128 (the rule `longest-prefix-1024-128`), at four bytes a token.
+        Reads are *estimated*: the longest common prefix with any earlier request, nothing under 1,024 tokens,
+        on a grid of 128 (the rule `longest-prefix-1024-128`), at four bytes a token.
         """
     )
     return
@@ -153,8 +153,8 @@ def _(mo):
         """
         ## What was sent again and again
 
-        Segments by the bytes that they took in all requests together. A segment that is *known* was in an earlier
-        request too: it costs little while it stays where it is, and all of it behind a break.
+        Segments by the bytes that they took in all requests together. What was in an earlier request too
+        costs little while it stands in a prefix that holds, and all of it behind a break.
         """
     )
     return
