@@ -21,6 +21,7 @@ from coldturn.reference.surface import meta
 from coldturn.reference.surface.model import HostResult, HostTool, Reach
 from coldturn.reference.surface.toolbox import Toolbox
 from coldturn.reference.wire.model import Reply, ToolCall, ToolDefinition
+from coldturn.replay.references import ResultReferences
 from coldturn.replay.replay_clock import ReplayClock
 from coldturn.replay.session import Decision, Session, Step
 
@@ -80,6 +81,7 @@ class ReplayModel:
         self._next = 0
         self._thought = False
         self._asked: set[tuple[str, ...]] = set()
+        self._references = ResultReferences()
         self.extra_steps = 0
 
     def bind(self, run: Run) -> None:
@@ -100,6 +102,7 @@ class ReplayModel:
         if first := self._needed_first(step):
             self.extra_steps += 1
             return Reply(text="", calls=first)
+        self._references.took(request.turn, self._next, request.step)
         self._next += 1
         self._thought = False
         self._results.expect(step)
@@ -146,7 +149,8 @@ class ReplayModel:
     def _call(self, decision: Decision) -> ToolCall:
         arguments = dict(decision.arguments)
         if decision.server is None:
-            return _call(decision.tool, arguments)
+            records = self._run.records if self._run is not None else ()
+            return _call(decision.tool, self._references.resolved(decision, records))
         reach = self._reach(decision)
         if reach.route == "direct":
             return _call(reach.exposed, arguments)

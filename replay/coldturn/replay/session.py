@@ -21,6 +21,7 @@ class Decision(_Strict):
     Attributes:
         server: Connection id; None for a local tool.
         tool: The server's own tool name, or the local tool's.
+        arguments: As JSON. A handle of `read_tool_output` is ``@TURN.STEP.CALL`` (see references.py).
         result: A local tool's recorded result (MCP results come from the cassette).
         memory: New text of the user's memory (zone 2) that this call sets.
         reminder: Named texts that this call sets; an empty text removes one.
