@@ -57,10 +57,8 @@ class AnswerIndex:
         self._quiet: dict[CallKey, deque[Entry]] = defaultdict(deque)
         self._handshakes: dict[CallKey, list[Entry]] = defaultdict(list)
         self._known: dict[CallKey, list[Entry]] = defaultdict(list)
-        self._positions: dict[int, int] = {}
         self.call_starts: list[float] = []
-        for position, entry in enumerate(recording.entries):
-            self._positions[entry.number] = position
+        for entry in recording.entries:
             self._add(entry)
         self.call_starts.sort()
         self._gets = self._notices(e for e in recording.mcp if e.method == "GET")
@@ -91,10 +89,6 @@ class AnswerIndex:
         """The recording's name for the server at `url`."""
         where = address(url)
         return self._labels.get(where, where)
-
-    def position(self, entry: Entry) -> int:
-        """Where an entry stands in the order of sending."""
-        return self._positions[entry.number]
 
     def take_call(self, key: CallKey) -> Entry | None:
         """The next answer to a strict call; None when there is none left."""

@@ -30,7 +30,7 @@ class PlaybackReport:
         played: Entries that were played at least once.
         unplayed: Entries that were not.
         repeated: Plays of an entry beyond its first.
-        reordered: Calls that were played after one that had been recorded later.
+        reordered: Calls that were played after one that began later than they ended.
         leftover: The unplayed entries in words.
     """
 
@@ -64,7 +64,7 @@ class Playback:
         self.index = AnswerIndex(recording)
         self.misses: list[PlaybackMissError] = []
         self._plays: Counter[int] = Counter()
-        self._furthest = -1
+        self._furthest = -math.inf
         self._reordered = 0
         self._moved = anyio.Event()
         self._delivered: Counter[tuple[str, str]] = Counter()
@@ -108,10 +108,10 @@ class Playback:
     def played_call(self, entry: Entry) -> None:
         """Note that a strict call was played, and let recorded time pass."""
         self.played(entry)
-        position = self.index.position(entry)
-        if position < self._furthest:
+        # Calls that overlapped in the recording have no order of their own.
+        if entry.end < self._furthest:
             self._reordered += 1
-        self._furthest = max(self._furthest, position)
+        self._furthest = max(self._furthest, entry.start)
         self._move(entry.end if self._clocked else self._before_next_call(entry.start))
 
     def miss(self, asked: str, nearest: tuple[str, ...]) -> PlaybackMissError:

@@ -214,5 +214,5 @@ class ReplayReport:
         return {
             "schema": SCHEMA,
             "recordings": [recording.as_json() for recording in self.recordings],
-            "errors": [asdict(error) for error in self.errors],
+            "errors": [error.as_json() for error in self.errors],
         }

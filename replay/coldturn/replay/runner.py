@@ -35,6 +35,7 @@ from coldturn.reference.spec import ConnectionSpec
 from coldturn.reference.surface.toolbox import Toolbox
 from coldturn.replay.loading import OpenedRecording, open_replayable
 from coldturn.replay.playback import Playback
+from coldturn.replay.policies import file_name
 from coldturn.replay.replay_clock import ReplayClock
 from coldturn.replay.replay_model import LocalResults, ReplayModel
 from coldturn.replay.results import (
@@ -172,7 +173,7 @@ class _Replay:
         if self._options.out is None:
             return NullObserver(), None
         label, policy = self._opened.label, self._policy.name
-        path = self._options.out / f"{label}.{policy}.jsonl"
+        path = self._options.out / f"{label}.{file_name(self._policy)}.jsonl"
         writer = SpanFile(path, mode="replace")
         observer = SpanObserver(writer, clock=self._clock, recording=label, policy=policy)
         return stack.enter_context(observer), str(path)
@@ -259,7 +260,7 @@ def replay(
         try:
             report.recordings.append(replay_recording(path, policies, options))
         except ColdturnError as error:
-            report.errors.append(ReadError(str(path), getattr(error, "entry", None), str(error)))
+            report.errors.append(ReadError(str(path), getattr(error, "entry", None), str(error), error.slug))
         if progress is not None:
             progress()
     return report

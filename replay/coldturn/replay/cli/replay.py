@@ -1,0 +1,110 @@
+"""`coldturn replay`: recorded sessions through the reference runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from coldturn.analysis.pair import PairOptions
+from coldturn.reference.policy import Policy
+from coldturn.replay.cli.common import print_json, progress, say, stdout
+from coldturn.replay.cli.exit_codes import ExitCode
+from coldturn.replay.cli.inputs import expand
+from coldturn.replay.cli.options import Context, Json, NoContent, usage_error
+from coldturn.replay.policies import policy_named, with_settings
+from coldturn.replay.report import (
+    comparison_table,
+    connection_lines,
+    playback_line,
+    step_lines,
+    summary_line,
+)
+from coldturn.replay.results import RecordingResult, ReplayReport
+from coldturn.replay.runner import ReplayOptions
+from coldturn.replay.runner import replay as replay_all
+
+Out = Annotated[
+    Path | None, typer.Option("--out", metavar="DIR", help="Write each replay's spans there as JSON lines.")
+]
+
+
+def replay(
+    recordings: Annotated[
+        list[str],
+        typer.Argument(metavar="RECORDING...", help="A cassette, a *.session.toml, a folder or a glob."),
+    ],
+    policy: Annotated[
+        str | None,
+        typer.Option("--policy", metavar="P", help="A policy's name or TOML file; stable by default."),
+    ] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="FIELD=VALUE", help="Change a field of the policy.")
+    ] = None,
+    compare: Annotated[
+        str | None, typer.Option("--compare", metavar="P,P", help="Replay under each and print one table.")
+    ] = None,
+    out: Out = None,
+    context: Context = 80,
+    json: Json = False,
+    no_content: NoContent = False,
+) -> None:
+    """Replay recorded MCP sessions: the real client, recorded servers and decisions, any policy.
+
+    Prints a line per request: bytes, common prefix, break or none, and what a cache could have served.
+
+    Examples:
+        coldturn replay session.jsonl
+
+        coldturn replay session.jsonl --compare naive,stable
+
+        coldturn replay session.jsonl --policy stable --set clock=system --out traces/
+    """
+    policies = _policies(policy, set_ or [], compare)
+    options = ReplayOptions(out=out, findings=PairOptions(content=not no_content, context=context))
+    paths = [one.source for one in expand(recordings) if isinstance(one.source, Path)]
+    if not paths:
+        raise usage_error("replay reads files: name a cassette or a session file, not -")
+    with progress("recordings replayed") as ticker:
+        report = replay_all(paths, policies, options, progress=ticker.step)
+    finish(report, as_json=json, compared=compare is not None)
+
+
+def finish(report: ReplayReport, *, as_json: bool, compared: bool) -> None:
+    """Print a report and leave with its exit code: 2 when a recording could not be replayed."""
+    if as_json:
+        print_json(report.as_json())
+    else:
+        for recording in report.recordings:
+            stdout().print("\n".join(_text(recording, compared=compared)))
+    for recording in report.recordings:
+        for note in recording.notes:
+            say(f"{recording.source}: {note}")
+    for error in report.errors:
+        place = "" if error.message.startswith(error.source) else f"{error.source}: "
+        say(f"{place}{error.message}" + (f" [{error.slug}]" if error.slug else ""))
+    raise typer.Exit(ExitCode.UNUSABLE if report.errors else ExitCode.FINE)
+
+
+def _text(recording: RecordingResult, *, compared: bool) -> list[str]:
+    lines = [recording.source, *(f"  {line}" for line in connection_lines(recording))]
+    if recording.unmapped_calls:
+        lines.append(f"  calls of tools that belong to no recorded server: {recording.unmapped_calls}")
+    if compared:
+        lines += ["", comparison_table(recording.policies)]
+    else:
+        for result in recording.policies:
+            lines += ["", *step_lines(result), "", summary_line(result), playback_line(result)]
+    traces = [result.trace for result in recording.policies if result.trace is not None]
+    return [*lines, *(f"trace: {trace}" for trace in traces), ""]
+
+
+def _policies(policy: str | None, settings: Sequence[str], compare: str | None) -> list[Policy]:
+    if compare is not None and policy is not None:
+        raise usage_error("--policy and --compare exclude each other: list every policy behind --compare")
+    names = [policy or "stable"] if compare is None else [name for name in compare.split(",") if name]
+    if not names:
+        raise usage_error("--compare names no policy: write --compare naive,stable")
+    return [with_settings(policy_named(name.strip()), settings) for name in names]
