@@ -48,11 +48,13 @@ class Pair:
 
     Attributes:
         stable_end: How many of the parent's blocks later requests should repeat.
+        common: How many blocks from the start are the same in both.
     """
 
     parent: PromptRequest
     child: PromptRequest
     stable_end: int
+    common: int
 
     def parent_indices(self, *zones: Zone) -> list[int]:
         """Indices of the parent's stable blocks in `zones`, in render order."""

@@ -31,7 +31,7 @@ def compare(parent: PromptRequest, child: PromptRequest) -> Comparison:
             first=None,
             wire_drift=has_wire_drift(parent, child),
         )
-    pair = Pair(parent, child, _stable_end(parent, child))
+    pair = Pair(parent, child, _stable_end(parent, child), common=place.parent)
     if place.parent < pair.stable_end:
         changes = merge([*tool_changes(pair), *system_changes(pair), *history_changes(pair)])
         changes = changes or [_unknown(place)]

@@ -79,7 +79,7 @@ def _messages(request: PromptRequest, indices: Sequence[int]) -> int:
 def read_history(pair: Pair) -> History:
     """Align the two histories: by digest, and what is left by kind, call id and role."""
     was = pair.parent_indices(Zone.HISTORY, Zone.TRANSIENT)
-    end = stable_end(pair.child.blocks)
+    end = max(stable_end(pair.child.blocks), pair.common)
     now = [index for index in pair.child_indices(Zone.HISTORY, Zone.TRANSIENT) if index < end]
     old = [pair.parent.blocks[index].facts.digest for index in was]
     new = [pair.child.blocks[index].facts.digest for index in now]

@@ -150,7 +150,7 @@ def _runs(history: History, gap: Gap) -> Iterator[tuple[list[int], list[int], tu
 
 def _run_changes(history: History, was: Sequence[int], now: Sequence[int]) -> list[Change]:
     """Causes of a run of lost and a run of inserted blocks at one place."""
-    volatile = [index for index in was if is_transient(history, history.parent_block(index))]
+    volatile = [index for index in was if _is_dropped(history, index, was)]
     fresh = [index for index in now if _is_volatile(history.child_block(index))]
     lost = [index for index in was if index not in volatile]
     new = [index for index in now if index not in fresh]
@@ -162,6 +162,15 @@ def _run_changes(history: History, was: Sequence[int], now: Sequence[int]) -> li
     elif fresh:
         changes.append(_inserted(history, fresh, "transient_tail_changed"))
     return changes + _plain_run(history, lost, new)
+
+
+def _is_dropped(history: History, index: int, lost: Sequence[int]) -> bool:
+    """Whether a block is a transient one whose message goes on without it."""
+    block = history.parent_block(index)
+    if not is_transient(history, block):
+        return False
+    beside = [i for i, other in enumerate(history.pair.parent.blocks) if other.message == block.message]
+    return all(i == index or i not in lost for i in beside)
 
 
 def _is_volatile(block: Block) -> bool:

@@ -107,10 +107,11 @@ def _added(tools: _Tools, kinds: tuple[str, ...]) -> None:
 def _removed(tools: _Tools) -> None:
     gone = [key for key in tools.was if key not in tools.now]
     order = list(tools.was)
+    first = min(tools.was.values(), default=0)
     for key in gone:
         index = tools.was[key]
-        behind = order[order.index(key) + 1 :]
-        at = min((tools.now[other] for other in behind if other in tools.now), default=len(tools.now))
+        before = [tools.now[other] for other in order[: order.index(key)] if other in tools.now]
+        at = before[-1] + 1 if before else first
         content = tools.pair.parent.blocks[index].facts.content
         change = Change(
             cause="tool_removed",
