@@ -225,12 +225,16 @@ def test_the_chart_draws_what_the_frame_says(tmp_path: Path) -> None:
     for patch in bars.patches:
         assert isinstance(patch, Rectangle)
         drawn[to_hex(patch.get_facecolor()).upper()] += patch.get_height()
+    tops = [p.get_y() + p.get_height() for p in bars.patches if isinstance(p, Rectangle)][
+        -steps.height // 2 :
+    ]
     naive = steps.filter(pl.col("policy") == "naive")
     assert drawn == {
         READ_COLOUR: naive["read_estimated"].sum(),
         UNCACHED_COLOUR: naive["uncached_estimated"].sum(),
     }
     assert [label.get_text() for label in marks.get_yticklabels()] == ["clock_in_prefix", "planned_elision"]
+    assert tops == naive["input_tokens_estimated"].to_list(), "the two parts stand on each other"
     faces = [line.get_markerfacecolor() for line in marks.lines if line.get_marker() in {"s", "o"}]
     assert faces == ["#222222", "white"], "a planned break is hollow"
     assert bars.get_title(loc="left").startswith(

@@ -458,6 +458,21 @@ with SpanObserver(SpanFile(sys.argv[1]), clock=clock, recording="fake.yaml", pol
 """
 
 
+def test_what_comes_twice_has_ids_of_its_own_and_a_replay_has_them_again(tmp_path: Path) -> None:
+    contents = []
+    for name in ("a", "b"):
+        clock, path = FakeClock(), tmp_path / name
+        with SpanObserver(SpanFile(path), clock=clock, recording="r", policy="p") as observer:
+            tell(observer, clock)
+            tell(observer, clock)
+        contents.append(path.read_bytes())
+    assert contents[0] == contents[1]
+    ids = [span.span_id for span in read_spans(tmp_path / "a")]
+    assert len(set(ids)) == len(ids) == 26
+    traces = {span.trace_id for span in read_spans(tmp_path / "a")}
+    assert len(traces) == 2 * 4
+
+
 @pytest.mark.requirement("REP-7")
 def test_two_replays_write_the_same_bytes_under_any_hash_seed(tmp_path: Path) -> None:
     written = set()
@@ -467,8 +482,6 @@ def test_two_replays_write_the_same_bytes_under_any_hash_seed(tmp_path: Path) ->
         subprocess.run([sys.executable, "-c", _REPLAY, str(path)], check=True, env=env)  # noqa: S603 # ours
         written.add(path.read_bytes())
     (content,) = written
-    ids = [span.span_id for span in read_spans(path)]
-    assert len(set(ids)) == len(ids) == 26, "the same turn told twice still has ids of its own"
     assert content.count(b"\n") == 26
 
 
