@@ -162,6 +162,16 @@ def test_a_preview_is_never_longer_and_parts_no_surrogate_pair(text: str, charac
             )
 
 
+@pytest.mark.requirement("BIG-4")
+def test_a_cut_stands_in_front_of_a_surrogate_pair() -> None:
+    pairs = "\ud83d\ude00" * 300  # as lenient decoders leave it: two code points per character
+    shown = preview(result(0, pairs), 21)
+    assert shown != pairs
+    assert shown.startswith("\ud83d\ude00" * 10 + "\n...")
+    assert shown.endswith("...\n" + "\ud83d\ude00" * 11)
+    assert cut_failure(pairs, 21) == "\ud83d\ude00" * 10
+
+
 @pytest.mark.requirement("BIG-3")
 @given(batches, limits)
 def test_what_is_left_whole_is_small_or_under_the_batch(results: list[ToolResult], limit: Limits) -> None:

@@ -315,11 +315,13 @@ async def test_reminders_are_taken_in_at_the_next_step_and_memory_at_the_next_tu
 
     run.toolbox = FakeTools(todo=todo)
     run.model = model = ScriptedModel([Reply("", (call("todo"),)), Reply("Ok"), Reply("Bye")])
+    run.set_reminder("mode", "[careful]")
     run.set_reminder("todo", "[ ] first")
     await run_turn(run, "a")
     run.set_reminder("todo", "")
     await run_turn(run, "b")
     bodies = [request.body for request in model.requests]
+    assert [b"[careful]" in body for body in bodies] == [True, True, True]
     assert [b"[ ] first" in body for body in bodies] == [True, False, False]
     assert [b"[x] first" in body for body in bodies] == [False, True, False]
     assert [b"new memory" in body for body in bodies] == [False, False, True]

@@ -191,6 +191,31 @@ def test_a_boundary_per_step_rewrites_one_more_old_result_on_each_call() -> None
     assert not any(planned[:3])
 
 
+@pytest.mark.parametrize("surface", list(Surface))
+def test_labels_name_what_flipped_at_this_turns_boundary_and_nothing_else(surface: Surface) -> None:
+    turns = [[[400], [410, 5]], [[420], [6]], []]
+    run, observer = converse(turns, Policy.model_validate(SMALL), surface)
+    assert observer.infos[-1].elision.count == 3
+    request = run.sent.request if run.sent else None
+    assert request is not None
+    assert len(request.labels.planned) == 1
+    labelled = [
+        block
+        for block in request.blocks
+        if any(block.path.startswith(path) for path in request.labels.planned)
+    ]
+    assert [block.call_id for block in labelled] == ["call_0004"]
+    assert (request.labels.turn, request.labels.step) == (2, 0)
+
+
+def test_a_boundary_per_step_plans_nothing() -> None:
+    policy = Policy.model_validate({**SMALL, "elision_boundary": "step"})
+    run, observer = converse([[[400], [410], [420]]], policy)
+    assert observer.infos[-1].elision.count == 2
+    assert run.sent is not None
+    assert run.sent.request.labels.planned == frozenset()
+
+
 def test_without_a_boundary_nothing_is_ever_shortened() -> None:
     policy = Policy.model_validate({**SMALL, "elision_boundary": "none"})
     run, observer = converse([[[900], [900]], [[900]], []], policy)
