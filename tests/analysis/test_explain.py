@@ -220,8 +220,8 @@ def test_a_source_without_model_requests_says_what_it_holds() -> None:
     report = reported({"jsonrpc": "2.0", "method": "ping", "id": 1}, {"contents": []})
     (error,) = report["errors"]
     assert error["entry"] is None
-    assert "1 MCP messages" in error["message"]
-    assert "1 other requests" in error["message"]
+    assert "1 MCP message," in error["message"]
+    assert "1 other request)" in error["message"]
 
 
 def test_other_requests_beside_model_requests_are_no_errors() -> None:

@@ -260,3 +260,19 @@ def test_a_body_that_is_too_deep_for_a_recursive_reader_is_read() -> None:
     items = exchanges(dumped(CHAT) + b"\n" + b'{"url":"","request":' + deep + b"}\n" + dumped(CHAT) + b"\n")
     assert items[1].request_body == deep
     assert {item.kind for item in items} == {ExchangeKind.MODEL}
+
+
+@pytest.mark.parametrize(
+    ("body", "url", "kind"),
+    [
+        ({"model": "m", "input": "x" * 20_000}, "", ExchangeKind.MODEL),
+        ({"model": "m", "input": "x" * 20_000}, "https://a/v1/responses?x=1", ExchangeKind.MODEL),
+        ({"model": "m", "input": "x" * 20_000}, "https://a/v1/embeddings", ExchangeKind.OTHER),
+        ({"contents": [{"parts": [{"text": "x" * 20_000}]}]}, "", ExchangeKind.OTHER),
+        ({"id": 1, "params": {"x": "x" * 20_000}, "jsonrpc": "2.0", "method": "m"}, "", ExchangeKind.MCP),
+        ({"model": "x" * 20_000, "jsonrpc": "2.0", "method": "m"}, "", ExchangeKind.MCP),
+    ],
+)
+def test_long_bodies_are_told_apart_like_short_ones(body: object, url: str, kind: ExchangeKind) -> None:
+    (only,) = exchanges(dumped({"url": url, "request": body, "response": None}))
+    assert only.kind is kind

@@ -164,5 +164,5 @@ def _reply(exchange: Exchange, request: PromptRequest) -> Reply | None:
 
 
 def _seen(kinds: Counter[ExchangeKind]) -> list[str]:
-    words = {ExchangeKind.MCP: "MCP messages", ExchangeKind.OTHER: "other requests"}
-    return [f"{kinds[kind]} {word}" for kind, word in words.items() if kinds[kind]]
+    words = {ExchangeKind.MCP: "MCP message", ExchangeKind.OTHER: "other request"}
+    return [f"{kinds[kind]} {word}{'s'[: kinds[kind] != 1]}" for kind, word in words.items() if kinds[kind]]

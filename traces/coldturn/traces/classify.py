@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from urllib.parse import urlsplit
 
 from coldturn.reference.prefix.request import recognise_surface
 from coldturn.traces.exchange import ExchangeKind
@@ -17,6 +18,10 @@ from coldturn.traces.slices import NotJsonError, object_parts
 
 _RPC = re.compile(rb'"jsonrpc"\s*:\s*"2\.0"')
 _RPC_WINDOW = 4096
+_LONG = 16_384
+_FIRST_KEY = re.compile(rb'\s*\{\s*"([a-z_]+)"\s*:')
+_MODEL_KEYS = frozenset({b"model", b"messages", b"input", b"instructions", b"max_tokens", b"stream"})
+_MODEL_PATHS = ("/messages", "/chat/completions", "/responses")
 
 
 class PackedBodyError(ValueError):
@@ -27,9 +32,18 @@ def kind_of(body: bytes, url: str) -> ExchangeKind:
     """MODEL for the surfaces we read, MCP for JSON-RPC 2.0, else OTHER."""
     if is_json_rpc(body):
         return ExchangeKind.MCP
-    if body.strip() and recognise_surface(body, url) is not None:
+    if _plainly_model(body, url) or (body.strip() and recognise_surface(body, url) is not None):
         return ExchangeKind.MODEL
     return ExchangeKind.OTHER
+
+
+def _plainly_model(body: bytes, url: str) -> bool:
+    """Whether the first key of a long body tells enough: reading all of it to be sure would cost a pass."""
+    if len(body) < _LONG:
+        return False
+    path = urlsplit(url).path.rstrip("/")
+    first = _FIRST_KEY.match(body)
+    return first is not None and first[1] in _MODEL_KEYS and (not path or path.endswith(_MODEL_PATHS))
 
 
 def is_json_rpc(body: bytes) -> bool:

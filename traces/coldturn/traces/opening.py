@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 GZIP_MAGIC = b"\x1f\x8b"
 BOM = b"\xef\xbb\xbf"
 _IN_MEMORY = 16 * 1_048_576
+_BUFFER = 1_048_576
 
 Source: TypeAlias = str | Path | bytes | IO[bytes]
 
@@ -60,7 +61,7 @@ def _raw(source: Source, name: str) -> Iterator[IO[bytes]]:
         yield io.BytesIO(source)
     elif isinstance(source, str | Path):
         try:
-            stream = Path(source).open("rb")  # noqa: SIM115 - closed below; only its opening is guarded
+            stream = Path(source).open("rb", buffering=_BUFFER)  # noqa: SIM115 - closed below; only its opening is guarded
         except OSError as error:
             raise MissingInputError(name, (error.strerror or "cannot be opened").lower()) from error
         with stream:

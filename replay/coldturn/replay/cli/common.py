@@ -58,6 +58,7 @@ class Progress:
         self._what = what
         self._shown = shown
         self._count = 0
+        self._written = False
         self._next = time.monotonic() + 0.5
 
     def step(self) -> None:
@@ -65,12 +66,13 @@ class Progress:
         self._count += 1
         if self._shown and time.monotonic() >= self._next:
             self._next = time.monotonic() + 0.2
+            self._written = True
             sys.stderr.write(f"\r{self._what}: {self._count:,}")
             sys.stderr.flush()
 
     def clear(self) -> None:
         """Take the line away."""
-        if self._shown:
+        if self._written:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
 

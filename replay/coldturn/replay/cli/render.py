@@ -59,14 +59,18 @@ class Renderer:
         line.append(f"request {found.request} after {found.parent}", style="dim")
         self.console.print(line)
         for label, value in _facts(found):
-            self.console.print(Text(f"    {label:<7}", style="dim").append(value))
+            self.console.print(_labelled(label).append(value))
         if found.was is not None and found.now is not None:
             was, now = marked_pair(found.was, found.now, colours=self.console.is_terminal)
             before = Text(visible(found.before or "", from_end=True), style="dim")
-            self.console.print(Text("    was    ", style="dim").append_text(before).append_text(was))
-            self.console.print(Text("    now    ", style="dim").append_text(before).append_text(now))
+            self.console.print(_labelled("was").append_text(before).append_text(was))
+            self.console.print(_labelled("now").append_text(before).append_text(now))
         if found.remedy and found.verdict.unplanned:
-            self.console.print(Text("    do     ", style="dim").append(found.remedy, style="green"))
+            self.console.print(_labelled("do").append(found.remedy, style="green"))
+
+
+def _labelled(label: str) -> Text:
+    return Text().append(f"    {label:<7}", style="dim")
 
 
 def _heading(lineage: LineageReport) -> Text:
@@ -74,9 +78,8 @@ def _heading(lineage: LineageReport) -> Text:
     parts.append(_count(lineage.requests, "request"))
     if lineage.fidelity.value != "wire":
         parts.append(f"fidelity {lineage.fidelity.value}")
-    return Text(lineage.source, style="bold").append(
-        "  " + " · ".join(part for part in parts if part), style="not bold dim"
-    )
+    rest = "  " + " · ".join(part for part in parts if part)
+    return Text().append(lineage.source, style="bold").append(rest, style="dim")
 
 
 def _facts(found: Finding) -> Iterator[tuple[str, str]]:
