@@ -121,11 +121,11 @@ conversations = st.lists(st.lists(st.lists(sizes, max_size=3), max_size=4), min_
 
 @pytest.mark.requirement("ZONE-4", "BIG-6")
 @settings(deadline=None, max_examples=60)
-@given(conversations, st.sampled_from(list(Surface)))
+@given(conversations, st.sampled_from(list(Surface)), st.sampled_from(["trailing", "last_user", "persisted"]))
 def test_a_rendering_changes_at_most_once_and_as_a_function_of_its_turn(
-    turns: Conversation, surface: Surface
+    turns: Conversation, surface: Surface, placement: str
 ) -> None:
-    policy = Policy.model_validate(SMALL)
+    policy = Policy.model_validate({**SMALL, "suffix_placement": placement})
     run, observer = converse(turns, policy, surface)
     whole = results(run)
     by_turn: dict[int, list[ToolResult]] = {}
@@ -230,6 +230,17 @@ def test_every_policy_runs_on_every_surface(name: str, surface: Surface) -> None
     run, observer = converse([[[20_000, 30], [-900]], [[9_000]], []], POLICIES[name], surface)
     assert run.failure is None
     assert len(observer.infos) == 6
+
+
+@pytest.mark.requirement("BIG-6")
+def test_a_result_of_over_a_mebibyte_is_logged_whole_and_shown_short() -> None:
+    run, observer = converse([[[1_500_000, -700_000]], []], POLICIES["stable"])
+    large, failed = results(run).values()
+    assert len(large.text) > 1_500_000
+    assert len(failed.text) > 700_000
+    shown = rendered(observer.infos[-1])
+    assert len(shown[large.call_id]) < 2_000
+    assert shown[failed.call_id] == failed.text[:400]
 
 
 def test_what_is_new_is_all_that_a_step_serialises() -> None:
