@@ -20,6 +20,7 @@ _MUTED: Final = "#6B6B6B"
 _ZONE_MARKS: Final = {"tools": "v", "system": "s", "tail": "D", "history": "o", "transient": "^"}
 _OTHER_MARK: Final = "X"
 _WIDTH: Final = 11.0
+_LEGEND_COLUMNS: Final = 5
 _BARS_HEIGHT: Final = 1.9
 _ROW_HEIGHT: Final = 0.2
 _SAME_SCALE: Final = 6.0
@@ -148,7 +149,8 @@ def _draw_turns(bars: Axes, marks: Axes, panel: pl.DataFrame) -> None:
 
 
 def _legend(figure: Figure, steps: pl.DataFrame, *, same_scale: bool) -> None:
-    zones = [zone for zone in steps["break_zone"].unique(maintain_order=True).to_list() if zone is not None]
+    found = set(steps["break_zone"].drop_nulls().to_list())
+    zones = [zone for zone in _ZONE_MARKS if zone in found] + sorted(found - set(_ZONE_MARKS))
     handles: list[Patch | Line2D] = [
         Patch(color=READ_COLOUR, label="read from cache (estimated)"),
         Patch(color=UNCACHED_COLOUR, label="uncached (estimated)"),
@@ -158,8 +160,9 @@ def _legend(figure: Figure, steps: pl.DataFrame, *, same_scale: bool) -> None:
         handles.append(_mark("o", "hollow: planned", "white"))
     scale = "all panels have one scale" if same_scale else "each panel has its OWN scale"
     figure.legend(
-        handles=handles, loc="outside lower left", ncols=len(handles), fontsize=8, frameon=False,
+        handles=handles, loc="outside lower left", ncols=min(_LEGEND_COLUMNS, len(handles)), fontsize=8,
         title=f"One bar per step, in the order of sending; {scale}.", title_fontsize=8, alignment="left",
+        frameon=False,
     )  # fmt: skip
 
 
