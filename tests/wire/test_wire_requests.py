@@ -113,7 +113,7 @@ def test_responses_bytes() -> None:
         '"input":[{"type":"message","role":"developer",'
         '"content":[{"type":"input_text","text":"Likes tea."}]},'
         '{"type":"message","role":"user","content":[{"type":"input_text","text":"Tidy up"}]},'
-        '{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Looking."}]},'
+        '{"type":"message","role":"assistant","content":"Looking."},'
         '{"type":"function_call","call_id":"call_1","name":"look","arguments":"{\\"a\\": 1}"},'
         '{"type":"function_call","call_id":"call_2","name":"look","arguments":"{}"},'
         '{"type":"function_call_output","call_id":"call_1","output":"héllo\\n"},'

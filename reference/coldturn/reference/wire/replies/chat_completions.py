@@ -8,7 +8,7 @@ import msgspec
 
 from coldturn.reference.prefix.model import Surface
 from coldturn.reference.wire.model import Reply, ToolCall, Usage
-from coldturn.reference.wire.replies.common import as_sent, decode_as, decode_events, raw_text
+from coldturn.reference.wire.replies.common import as_sent, count_of, decode_as, decode_events, raw_text
 
 _SURFACE = Surface.CHAT_COMPLETIONS
 
@@ -166,12 +166,12 @@ def _usage(reported: dict[str, Any] | None) -> Usage | None:
     """Normalise: cached and written tokens are parts of ``prompt_tokens``; DeepSeek names hits apart."""
     if reported is None:
         return None
-    details = reported.get("prompt_tokens_details") or {}
-    read = details.get("cached_tokens")
+    details = reported.get("prompt_tokens_details")
+    read = count_of(details, "cached_tokens")
     return Usage(
-        input_tokens=reported.get("prompt_tokens"),
-        output_tokens=reported.get("completion_tokens"),
-        cache_read_tokens=read if read is not None else reported.get("prompt_cache_hit_tokens"),
-        cache_write_tokens=details.get("cache_write_tokens"),
+        input_tokens=count_of(reported, "prompt_tokens"),
+        output_tokens=count_of(reported, "completion_tokens"),
+        cache_read_tokens=read if read is not None else count_of(reported, "prompt_cache_hit_tokens"),
+        cache_write_tokens=count_of(details, "cache_write_tokens"),
         raw=raw_text(reported),
     )

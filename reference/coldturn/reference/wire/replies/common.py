@@ -86,6 +86,14 @@ def raw_text(value: Any) -> str:  # noqa: ANN401 - any decoded JSON
     return msgspec.json.encode(value).decode()
 
 
+def count_of(holder: object, key: str) -> int | None:
+    """Give the count that `holder` reports under `key`; None when there is none, or it is no whole number."""
+    value = holder.get(key) if isinstance(holder, dict) else None
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
 def add_known(*counts: int | None) -> int | None:
     """Add counts of which the first decides whether the sum is known; unreported parts count as nothing."""
     if not counts or counts[0] is None:

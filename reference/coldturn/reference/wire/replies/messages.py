@@ -9,7 +9,14 @@ import msgspec
 
 from coldturn.reference.prefix.model import Surface
 from coldturn.reference.wire.model import Reply, ToolCall, Usage
-from coldturn.reference.wire.replies.common import add_known, as_sent, decode_as, decode_events, raw_text
+from coldturn.reference.wire.replies.common import (
+    add_known,
+    as_sent,
+    count_of,
+    decode_as,
+    decode_events,
+    raw_text,
+)
 
 _SURFACE = Surface.MESSAGES
 
@@ -117,11 +124,11 @@ def _usage(reported: dict[str, Any] | None) -> Usage | None:
     """Normalise: Anthropic's ``input_tokens`` leaves out what was read from or written to the cache."""
     if reported is None:
         return None
-    read = reported.get("cache_read_input_tokens")
-    written = reported.get("cache_creation_input_tokens")
+    read = count_of(reported, "cache_read_input_tokens")
+    written = count_of(reported, "cache_creation_input_tokens")
     return Usage(
-        input_tokens=add_known(reported.get("input_tokens"), read, written),
-        output_tokens=reported.get("output_tokens"),
+        input_tokens=add_known(count_of(reported, "input_tokens"), read, written),
+        output_tokens=count_of(reported, "output_tokens"),
         cache_read_tokens=read,
         cache_write_tokens=written,
         raw=raw_text(reported),

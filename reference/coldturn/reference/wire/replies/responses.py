@@ -10,6 +10,7 @@ from coldturn.reference.prefix.model import Surface
 from coldturn.reference.wire.model import Reply, ToolCall, Usage
 from coldturn.reference.wire.replies.common import (
     ErrorObject,
+    count_of,
     decode_as,
     decode_events,
     raise_error,
@@ -120,11 +121,11 @@ def _usage(reported: dict[str, Any] | None) -> Usage | None:
     """Normalise: cached and written tokens are parts of ``input_tokens``."""
     if reported is None:
         return None
-    details = reported.get("input_tokens_details") or {}
+    details = reported.get("input_tokens_details")
     return Usage(
-        input_tokens=reported.get("input_tokens"),
-        output_tokens=reported.get("output_tokens"),
-        cache_read_tokens=details.get("cached_tokens"),
-        cache_write_tokens=details.get("cache_write_tokens"),
+        input_tokens=count_of(reported, "input_tokens"),
+        output_tokens=count_of(reported, "output_tokens"),
+        cache_read_tokens=count_of(details, "cached_tokens"),
+        cache_write_tokens=count_of(details, "cache_write_tokens"),
         raw=raw_text(reported),
     )

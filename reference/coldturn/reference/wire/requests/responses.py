@@ -18,8 +18,8 @@ from coldturn.reference.wire.requests.rows import Rows, array, settings, value
 def _assistant(item: AssistantItem) -> Blocks:
     rows: list[bytes] = []
     if item.text:
-        part = {"type": "output_text", "text": text(item.text)}
-        rows.append(dump({"type": "message", "role": "assistant", "content": [part]}))
+        # Plain text: output parts would need ids and states, which a provider that stores nothing forgot.
+        rows.append(dump({"type": "message", "role": "assistant", "content": text(item.text)}))
     rows.extend(
         dump(
             {
