@@ -70,7 +70,7 @@ def _deferred_texts(block: Block) -> list[str]:
         under = any(_DEFERRED.search(name) for name in enclosing(text, paragraph.start()))
         if own or under or announced:
             found.append(paragraph[0])
-        announced = own and "\n" not in paragraph[0].strip()
+        announced = _DEFERRED.search(paragraph[0].splitlines()[-1]) is not None
     return found
 
 
