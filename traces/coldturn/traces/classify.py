@@ -46,6 +46,15 @@ def _plainly_model(body: bytes, url: str) -> bool:
     return first is not None and first[1] in _MODEL_KEYS and (not path or path.endswith(_MODEL_PATHS))
 
 
+def address(text: str) -> str:
+    """A recorded address, or nothing where a recording put something else (redacted, or damaged)."""
+    try:
+        urlsplit(text)
+    except ValueError:
+        return ""
+    return text
+
+
 def is_json_rpc(body: bytes) -> bool:
     """Whether a body is a JSON-RPC 2.0 message, or a batch of them."""
     head, tail = body[:_RPC_WINDOW], body[-_RPC_WINDOW:]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import msgspec
 
 from coldturn.reference.prefix.model import Fidelity
-from coldturn.traces.classify import instant, kind_of
+from coldturn.traces.classify import address, instant, kind_of
 from coldturn.traces.exchange import EntryError, Exchange, ExchangeKind
 from coldturn.traces.slices import NotJsonError, object_parts, value_of
 
@@ -64,7 +64,7 @@ def bare(text: bytes, kind: ExchangeKind, *, source: str, entry: int) -> Exchang
 
 
 def _wrapped(parts: dict[str, bytes], source: str, entry: int) -> Exchange:
-    url = _optional_text(parts, "url")
+    url = address(_optional_text(parts, "url"))
     body = _request_body(parts)
     response, content_type = answer_of(parts.get("response"))
     return Exchange(

@@ -13,7 +13,7 @@ from typing import IO
 
 from coldturn.reference.prefix.model import Fidelity
 from coldturn.traces.cassette import entries
-from coldturn.traces.classify import PackedBodyError, kind_of, started_of, unpacked
+from coldturn.traces.classify import PackedBodyError, address, kind_of, started_of, unpacked
 from coldturn.traces.errors import UnreadableJsonError
 from coldturn.traces.exchange import EntryError, Exchange
 from coldturn.traces.interaction import Interaction
@@ -64,12 +64,13 @@ def exchange_of(interaction: Interaction, *, source: str) -> Exchange | EntryErr
     except PackedBodyError as error:
         return EntryError(source, interaction.entry, f"a body cannot be read: {error}")
     headers = interaction.response_headers
+    url = address(interaction.uri)
     return Exchange(
         source=source,
         entry=interaction.entry,
-        kind=kind_of(body, interaction.uri),
+        kind=kind_of(body, url),
         method=interaction.method.upper(),
-        url=interaction.uri,
+        url=url,
         request_body=body,
         response_body=answer,
         status=interaction.status,

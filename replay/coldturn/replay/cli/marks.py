@@ -29,7 +29,7 @@ def marked_pair(was: str, now: str, *, colours: bool) -> tuple[Text, Text]:
 
 
 def _opcodes(was: str, now: str) -> list[tuple[str, int, int, int, int]]:
-    """The edit from one to the other. Slivers in common count as changed, and all of it when little is common."""
+    """The edit between them. Slivers in common count as changed, and all of it when little is common."""
     blocks = SequenceMatcher(None, was, now, autojunk=False).get_matching_blocks()
     kept = [block for block in blocks if block.size >= 4]
     if sum(block.size for block in kept) * 2 < min(len(was), len(now)):
