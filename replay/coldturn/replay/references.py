@@ -1,7 +1,7 @@
 """How a script names an earlier result: handles are the runtime's, and differ from policy to policy.
 
-In a session file the handle of a `read_tool_output` call is written ``@TURN.STEP.CALL``, each counted from 0 in
-the script: ``@4.0.1`` is the result of the second call of the first step of the fifth turn.
+In a session file the handle of a `read_tool_output` call is written ``@TURN.STEP.CALL``, each counted from 0
+in the script: ``@4.0.1`` is the result of the second call of the first step of the fifth turn.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class UnknownResultError(RecordingError):
     def __init__(self, reference: str) -> None:
         self.reference = reference
         super().__init__(
-            f"the script reads {reference}, which is no result before that place: write @TURN.STEP.CALL, each "
-            "counted from 0 in the session file"
+            f"the script reads {reference}, which is no result before that place: write @TURN.STEP.CALL, "
+            "each counted from 0 in the session file"
         )
 
 

@@ -87,13 +87,15 @@ def comparison_table(results: Sequence[PolicyResult]) -> str:
         table.add_row(label, *(cell(result) for result in results))
     out = io.StringIO()
     Console(file=out, width=_WIDE, color_system=None).print(table)
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
+    lines = [line.rstrip() for line in out.getvalue().splitlines()]
+    return "\n".join([*lines, "", f"Cache reads are estimated by the rule {', '.join(_rules(results))}."])
 
 
 def _rows(results: Sequence[PolicyResult]) -> Iterator[tuple[str, Cell]]:
-    rules = list(dict.fromkeys(rule for result in results for rule in result.read_estimated))
+    rules = _rules(results)
     for rule in rules:
-        yield f"uncached input tokens, estimated ({rule})", _uncached(rule)
+        name = f" ({rule})" if len(rules) > 1 else ""
+        yield f"uncached input tokens, estimated{name}", _uncached(rule)
         yield "  hit rate, estimated", _hit_rate(rule)
     yield (
         "  hit rate ceiling, estimated",
@@ -108,6 +110,10 @@ def _rows(results: Sequence[PolicyResult]) -> Iterator[tuple[str, Cell]]:
     yield "requests whose system text changed", lambda r: f"{r.breaks.in_system_text:,}"
     yield from _causes("first cause", results, lambda r: r.breaks.by_cause)
     yield from _causes("later cause", results, lambda r: r.breaks.later_by_cause)
+
+
+def _rules(results: Sequence[PolicyResult]) -> list[str]:
+    return list(dict.fromkeys(rule for result in results for rule in result.read_estimated))
 
 
 def _uncached(rule: str) -> Cell:

@@ -1,0 +1,82 @@
+"""`coldturn demo`: the main job on the recording that ships with the package."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import fill
+from typing import Annotated
+
+import typer
+
+from coldturn.analysis.pair import PairOptions
+from coldturn.replay.cli.common import print_json, say, stdout
+from coldturn.replay.cli.options import Json
+from coldturn.replay.demo import DEMO_POLICIES, replay_demo, told
+from coldturn.replay.report import comparison_table, connection_lines, playback_line
+from coldturn.replay.results import RecordingResult, ReplayReport
+from coldturn.replay.runner import ReplayOptions
+
+_WIDTH = 100
+
+
+def demo(
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="Where traces go, a file per policy.")
+    ] = Path("coldturn-demo"),
+    json: Json = False,
+) -> None:
+    """Replay the recording that ships with coldturn under four policies, and compare them.
+
+    An agent reviews a small repository with five MCP servers, one of 235 tools. Nothing is spawned and no
+    network is used: servers answer as recorded. Traces are written to DIR.
+
+    Examples:
+        coldturn demo
+
+        coldturn demo --out traces/ --json
+    """
+    say(f"replaying the recording that ships with coldturn under {', '.join(DEMO_POLICIES)}")
+    result = replay_demo(ReplayOptions(out=out, findings=PairOptions()))
+    if json:
+        print_json(ReplayReport([result]).as_json())
+    else:
+        stdout().print("\n".join(_text(result, out)))
+
+
+def _text(result: RecordingResult, out: Path) -> list[str]:
+    first = result.policies[0]
+    return [
+        f"A recorded session of {first.turns} turns with {len(result.connections)} MCP servers:",
+        *(f"  {line}" for line in connection_lines(result)),
+        "",
+        comparison_table(result.policies),
+        "",
+        *(f"{_wrapped(sentence)}\n" for sentence in told(result)),
+        *_played(result),
+        "",
+        "Traces:",
+        *(f"  {policy.trace}" for policy in result.policies),
+        "",
+        "Next:",
+        *_next_commands(out),
+    ]
+
+
+def _played(result: RecordingResult) -> list[str]:
+    if any(policy.playback.unplayed for policy in result.policies):
+        return [f"{policy.policy}: {playback_line(policy)}" for policy in result.policies]
+    return [f"Each policy played all {result.policies[0].playback.played} recorded MCP exchanges."]
+
+
+def _wrapped(sentence: str) -> str:
+    return fill(sentence, _WIDTH, break_on_hyphens=False)
+
+
+def _next_commands(out: Path) -> list[str]:
+    from coldturn.analysis import notebooks
+
+    notebook = Path(next(iter(notebooks.__path__))) / "demo.py"
+    return [
+        f"  marimo edit {notebook} -- --traces {out}    # a bar per request, every break named",
+        "  coldturn explain REQUESTS.jsonl    # where requests of your own went cold, and why",
+    ]
