@@ -102,7 +102,7 @@ ZONE_PREFIX_HASHES: Final = _A("coldturn.zone.prefix_hashes", "string[]", On.CHA
 SEGMENT_COUNT: Final = _A("coldturn.segment.count", "int", On.CHAT, "always", "59")
 """Segments of the prompt, in render order; the packed strings below must agree with it."""
 SEGMENT_HASHES: Final = _A("coldturn.segment.hashes", "string", On.CHAT, "always", "9f86d081884c7d65...")
-"""The first 16 hex digits of each segment's content digest, written one behind the other."""
+"""First 16 hex digits of each segment's digest, one behind the other; a block's first covers role and ids."""
 SEGMENT_BYTES: Final = _A("coldturn.segment.bytes", "string", On.CHAT, "always", "812,204")
 """Content bytes of each segment."""
 SEGMENT_ZONES: Final = _A(
