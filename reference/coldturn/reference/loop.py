@@ -126,8 +126,8 @@ def _describe(run: Run, assembled: Assembled, turn: int, step: int) -> StepInfo:
 async def _call_tools(run: Run, message: AssistantMessage) -> None:
     """Carry out a step's calls and log their results, both in the order of the calls.
 
-    One after the other: a step's spans and records then come out the same on every run. A call that the end of
-    the turn cuts short is logged as failed, so that every call in the log has its result.
+    One after the other: a step's spans and records then come out the same on every run. A call that is cut
+    short by the end of the turn is logged as failed, so that every call in the log has its result.
     """
     waiting = list(message.calls)
     try:
