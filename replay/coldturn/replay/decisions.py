@@ -7,10 +7,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import pairwise
 from typing import Any
 
+from coldturn.reference.prompt.elision import READER_NAME
+from coldturn.reference.prompt.skills import SKILL_TOOL_NAME
 from coldturn.reference.spec import AgentSpec, ConnectionSpec, LocalToolSpec
+from coldturn.reference.surface import meta
 from coldturn.reference.wire.model import ToolCall
 from coldturn.replay.conversations import Conversations, ModelExchange, RecordedTurn, conversations_of
 from coldturn.replay.endpoints import Endpoint, endpoints_of
@@ -19,6 +21,10 @@ from coldturn.replay.provider import ToolText
 from coldturn.replay.recorded_calls import RecordedCalls, arguments_of, tool_of
 from coldturn.replay.recording import Recording
 from coldturn.replay.session import Decision, Session, Step, Turn
+
+_REPEATED_BY_REPLAY = frozenset({meta.LIST, meta.DESCRIBE, meta.SEARCH})
+"""Calls of our own runtime that only prepare others: a replay makes those that its policy needs."""
+_RESERVED = meta.META_NAMES | meta.SEARCH_NAMES | {READER_NAME, SKILL_TOOL_NAME}
 
 IDLE_SECONDS = 60.0
 NO_USER_TEXT = "(The recording holds no words of the user for this turn.)"
@@ -108,7 +114,11 @@ def _from_conversations(
         for exchange in turn.exchanges:
             for tool in exchange.asked.tools:
                 shown.setdefault(tool.name, tool)
-    local = [tool for name, tool in shown.items() if name in reader.local or not calls.candidates(name)]
+    local = [
+        tool
+        for name, tool in shown.items()
+        if name in reader.local or (name not in _RESERVED and not calls.candidates(name))
+    ]
     spec = {
         "surface": first.surface,
         "model": first.model or AgentSpec().model,
@@ -128,17 +138,19 @@ class _TurnReader:
     def turn(self, turn: RecordedTurn) -> _Timed:
         read = _Timed(turn.user or NO_USER_TEXT, turn.exchanges[0].entry.start)
         for exchange in turn.exchanges:
-            decided = tuple(self._decisions(exchange))
+            calls = [call for call in exchange.reply.calls if call.name not in _REPEATED_BY_REPLAY]
+            decided = tuple(self._decisions(exchange, calls))
             if decided:
                 read.steps.append((exchange.entry.end, exchange.reply.text, decided))
-            else:
-                read.answer = exchange.reply.text or _output(exchange.reply.calls)
+            elif calls or not exchange.reply.calls:
+                read.answer = exchange.reply.text or _output(calls)
         return read
 
-    def _decisions(self, exchange: ModelExchange) -> Iterator[Decision]:
-        for call in exchange.reply.calls:
+    def _decisions(self, exchange: ModelExchange, calls: Sequence[ToolCall]) -> Iterator[Decision]:
+        for call in calls:
             arguments = _arguments(call)
-            claimed = self._calls.claim(call.name, arguments, not_before=exchange.entry.start)
+            name, inner = _without_route(call.name, arguments)
+            claimed = self._calls.claim(name, inner, not_before=exchange.entry.start)
             if claimed is not None:
                 server, entry = claimed
                 yield Decision(server=server, tool=tool_of(entry), arguments=arguments_of(entry))
@@ -155,6 +167,14 @@ class _TurnReader:
                 )
 
 
+def _without_route(name: str, arguments: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """A call through a meta tool of our own runtime is a call of the tool that it names."""
+    inner = arguments.get("input", {})
+    if name in (meta.CALL, meta.USE) and isinstance(inner, dict):
+        return str(arguments.get("tool")), inner
+    return name, arguments
+
+
 def _output(calls: Sequence[ToolCall]) -> str:
     """Calls that nobody answered are how some agents give their answer."""
     return "\n".join(call.arguments for call in calls)
@@ -169,7 +189,9 @@ def _arguments(call: ToolCall) -> Mapping[str, Any]:
 
 
 def _fit(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64] or "tool"
+    """A local tool's name that every provider takes and that none of the runtime's own tools has."""
+    fit = re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64] or "tool"
+    return f"{fit}_recorded" if fit in _RESERVED else fit
 
 
 def _local_tools(shown: Sequence[ToolText], undefined: set[str]) -> Iterator[LocalToolSpec]:
@@ -196,10 +218,10 @@ def _script(recording: Recording, endpoints: tuple[Endpoint, ...], derived: _Der
 
 def _arrival(endpoint: Endpoint, turns: Sequence[_Timed]) -> int:
     """The turn before which a server connects: that in which it was first heard of."""
-    for index, (_, following) in enumerate(pairwise([*turns, None])):
-        if following is None or endpoint.first < following.at:
+    for index, turn in enumerate(turns):
+        if endpoint.first <= max([turn.at, *(at for at, _, _ in turn.steps)]):
             return index
-    return 0
+    return len(turns) - 1
 
 
 def _with_offsets(turns: Sequence[_Timed], start: float, arrivals: Mapping[str, int]) -> tuple[Turn, ...]:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from coldturn.reference.prompt.elision import READER_NAME
+from coldturn.reference.prompt.skills import SKILL_TOOL_NAME
 from coldturn.replay.decisions import Script, derive_script
 from coldturn.replay.endpoints import Endpoint, endpoints_of
 from coldturn.replay.errors import SessionFileError
@@ -121,10 +123,14 @@ def _addresses(path: Path, session: Session, endpoints: tuple[Endpoint, ...]) ->
 def _check_names(path: Path, session: Session) -> None:
     """Every server and local tool that the script names must be one of the Spec's."""
     servers = {connection.id for connection in session.spec.connections}
+    tools = {READER_NAME, SKILL_TOOL_NAME, *(tool.name for tool in session.spec.local_tools)}
     for number, turn in enumerate(session.turns):
         named = {*turn.connect, *turn.disconnect}
         named |= {call.server for step in turn.steps for call in step.calls if call.server is not None}
         if unknown := sorted(named - servers):
             raise SessionFileError(str(path), f"turn {number} names {unknown[0]}, no connection of its spec")
+        called = {call.tool for step in turn.steps for call in step.calls if call.server is None}
+        if unknown := sorted(called - tools):
+            raise SessionFileError(str(path), f"turn {number} calls {unknown[0]}, no local tool of its spec")
     if unknown := sorted(set(session.late) - servers):
         raise SessionFileError(str(path), f"late names {unknown[0]}, no connection of its spec")

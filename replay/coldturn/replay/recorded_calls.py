@@ -84,8 +84,9 @@ class RecordedCalls:
             for tool in sorted(endpoint.tools)
             if name.endswith(tool) and len(name) > len(tool)
         ]
-        if prefixed := [(e.id, tool) for e, tool, prefix in known if _letters(prefix) in _prefixes(e)]:
-            return prefixed
+        for names in (lambda e: (e.id,), lambda e: e.names):
+            if named := [(e.id, tool) for e, tool, prefix in known if _is_server(prefix, names(e))]:
+                return named
         separated = [(e.id, tool) for e, tool, prefix in known if prefix[-1] in _SEPARATORS]
         return separated if len(separated) == 1 else []
 
@@ -94,7 +95,7 @@ def _letters(text: str) -> str:
     return re.sub(r"[^a-z0-9]", "", text.lower())
 
 
-def _prefixes(endpoint: Endpoint) -> frozenset[str]:
-    """Ways to write a server in front of a tool: its names, also behind ``mcp``."""
-    names = {_letters(name) for name in (*endpoint.names, endpoint.id)} - {""}
-    return frozenset(names | {f"mcp{name}" for name in names})
+def _is_server(prefix: str, names: Sequence[str]) -> bool:
+    """Whether what stands in front of a tool is one of a server's names, maybe behind ``mcp``."""
+    written = _letters(prefix)
+    return any(written in (name, f"mcp{name}") for name in map(_letters, names) if name)

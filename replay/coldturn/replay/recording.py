@@ -147,7 +147,7 @@ def _starts(
         for interaction, timing in zip(interactions, timings, strict=True)
     ]
     starts: list[tuple[float, bool]] = []
-    previous = next((time - 1.0 for time in known if time is not None), EPOCH - 1.0)
+    previous = next((time - index for index, time in enumerate(known) if time is not None), EPOCH) - 1.0
     for time in known:
         previous = previous + 1.0 if time is None else time
         starts.append((previous, time is not None))
