@@ -29,13 +29,13 @@ def history_changes(pair: Pair) -> list[Change]:
     history = read_history(pair)
     if not history.found:
         return []
-    whole = _cut_short(history) or _reordered(history)
-    if whole is not None:
-        return [whole]
+    single = _cut_short(history) or _reordered(history)
+    if single is not None:
+        return [single]
     changes: list[Change] = []
     for gap in history.found:
-        compaction = _compaction(history, gap)
-        changes += [compaction] if compaction is not None else _gap_changes(history, gap)
+        whole = _compaction(history, gap) or _merged(history, gap)
+        changes += [whole] if whole is not None else _gap_changes(history, gap)
     return list(_without_forced_shapes(changes))
 
 
@@ -96,17 +96,20 @@ def _compaction(history: History, gap: Gap) -> Change | None:
     )
     if not said and not drastic:
         return None
-    return Change(
-        cause="compaction",
-        zone=new[0].zone,
-        parent=was[0],
-        child=now[0],
-        block_offset=BlockPair(history.pair, was[0], now[0]).common
-        if old[0].facts.header == new[0].facts.header
-        else 0,
-        confidence=Confidence.OBSERVED if said else Confidence.INFERRED,
-        delta=_size(new) - _size(old),
-    )
+    change = _many(history, was, now, "compaction")
+    return change if said else replace(change, confidence=Confidence.INFERRED)
+
+
+def _merged(history: History, gap: Gap) -> Change | None:
+    """The same text, cut into other blocks."""
+    was, now = history.was[gap.was_start : gap.was_end], history.now[gap.now_start : gap.now_end]
+    old = [history.parent_block(index).facts for index in was]
+    new = [history.child_block(index).facts for index in now]
+    if not old or not new or len(old) == len(new) or not all(facts.is_text for facts in [*old, *new]):
+        return None
+    if b"".join(facts.content for facts in old) != b"".join(facts.content for facts in new):
+        return None
+    return _many(history, was, now, "message_merge")
 
 
 def _size(blocks: Iterable[Block]) -> int:
@@ -193,22 +196,21 @@ def _plain_run(history: History, lost: list[int], new: list[int]) -> list[Change
 
 def _exchanged(history: History, lost: list[int], new: list[int]) -> Change:
     pair = BlockPair(history.pair, lost[0], new[0])
-    old_text, new_text = (
-        b"".join(block.facts.content for block in blocks)
-        for blocks in (map(history.parent_block, lost), map(history.child_block, new))
-    )
-    cause = "history_rewritten"
-    if old_text == new_text:
-        cause = "message_merge"
-    elif pair.was.kind is BlockKind.IMAGE and pair.now.kind is BlockKind.TEXT:
-        cause = "image_replaced"
+    replaced = pair.was.kind is BlockKind.IMAGE and pair.now.kind is BlockKind.TEXT
+    return _many(history, lost, new, "image_replaced" if replaced else "history_rewritten")
+
+
+def _many(history: History, was: Sequence[int], now: Sequence[int], cause: str) -> Change:
+    """A change of several blocks into several others, at the first byte that differs."""
+    pair = BlockPair(history.pair, was[0], now[0])
+    delta = _size(map(history.child_block, now)) - _size(map(history.parent_block, was))
     return Change(
         cause=cause,
         zone=pair.now.zone,
-        parent=lost[0],
-        child=new[0],
+        parent=was[0],
+        child=now[0],
         block_offset=pair.common if pair.was.facts.header == pair.now.facts.header else 0,
-        delta=len(new_text) - len(old_text),
+        delta=delta,
     )
 
 
