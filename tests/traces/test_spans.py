@@ -1,53 +1,20 @@
-"""What the observer writes: the tree, every attribute, ids and times."""
+"""What the observer writes on each span."""
 
 from __future__ import annotations
 
-import contextvars
-import subprocess
-import sys
-from dataclasses import fields, replace
 from pathlib import Path
 
 import msgspec
 import pytest
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from coldturn.reference.observer import RefreshInfo, RefreshOutcome, ToolCallInfo, ToolOutcomeInfo
-from coldturn.reference.prefix.model import Break
+from coldturn.reference.observer import ToolCallInfo, ToolOutcomeInfo
 from coldturn.reference.tokens import EstimatedTokens
 from coldturn.reference.wire.model import Usage
 from coldturn.traces import names
-from coldturn.traces.names_page import page
 from coldturn.traces.otlp import SpanFile
 from coldturn.traces.span_reader import SpanRow, read_spans
-from coldturn.traces.spans import SpanObserver, TracingDisabledError
-from fake_run import MODEL, REMINDER_GONE, FakeClock, FakeRun, body, server, tell, turn_info
-
-ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "run.jsonl"
-
-
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
-@pytest.fixture
-def observer(path: Path, clock: FakeClock) -> SpanObserver:
-    return SpanObserver(SpanFile(path), clock=clock, recording="fake.yaml", policy="stable")
-
-
-@pytest.fixture
-def told(observer: SpanObserver, clock: FakeClock, path: Path) -> list[SpanRow]:
-    tell(observer, clock)
-    observer.close()
-    return list(read_spans(path))
+from coldturn.traces.spans import SpanObserver
+from fake_run import MODEL, REMINDER_GONE, FakeClock, FakeRun, body, server, turn_info
 
 
 def chats(spans: list[SpanRow]) -> list[SpanRow]:
@@ -83,11 +50,11 @@ def test_the_tree_is_turns_with_steps_calls_and_refreshes(told: list[SpanRow]) -
 
 @pytest.mark.requirement("SPAN-1")
 def test_a_chat_span_says_who_it_is_and_what_was_sent(
-    observer: SpanObserver, clock: FakeClock, path: Path
+    observer: SpanObserver, clock: FakeClock, trace_path: Path
 ) -> None:
     with observer.turn(turn_info(4)):
         info = FakeRun(observer, clock).step(4, 2, body("10:00", ["hi"]))
-    span, _ = read_spans(path)
+    span, _ = read_spans(trace_path)
     ledger = info.ledger
     segments = ledger.segments
     assert span.attributes == {
@@ -264,12 +231,12 @@ def test_tool_calls_and_refreshes_carry_their_outcome(told: list[SpanRow]) -> No
     ],
 )
 def test_only_calls_that_reach_a_server_name_its_method(
-    observer: SpanObserver, path: Path, name: str, route: str, tool: str | None, method: str | None
+    observer: SpanObserver, trace_path: Path, name: str, route: str, tool: str | None, method: str | None
 ) -> None:
     server_id = None if route == "local" else "files"
     with observer.tool(ToolCallInfo("c", name, route, server_id, tool, None)) as scope:
         scope.finish(ToolOutcomeInfo(1, EstimatedTokens(1), "0" * 32, "h", is_error=False, refusal=None))
-    (span,) = read_spans(path)
+    (span,) = read_spans(trace_path)
     assert span.attributes.get("mcp.method.name") == method
 
 
@@ -278,11 +245,11 @@ def reply_with(observer: SpanObserver, clock: FakeClock, usage: Usage | None) ->
 
 
 def test_reported_zero_is_written_and_absent_stays_absent(
-    observer: SpanObserver, clock: FakeClock, path: Path
+    observer: SpanObserver, clock: FakeClock, trace_path: Path
 ) -> None:
     reply_with(observer, clock, Usage(input_tokens=7, cache_read_tokens=0, raw='{"x":1}'))
     reply_with(observer, clock, None)
-    told, untold = read_spans(path)
+    told, untold = read_spans(trace_path)
     usage = {name: value for name, value in told.attributes.items() if "usage" in name}
     assert usage == {
         "gen_ai.usage.input_tokens": 7,
@@ -292,10 +259,12 @@ def test_reported_zero_is_written_and_absent_stays_absent(
     assert not [name for name in untold.attributes if "usage" in name]
 
 
-def test_the_former_name_of_cache_writes_is_written_when_asked_for(path: Path, clock: FakeClock) -> None:
-    observer = SpanObserver(SpanFile(path), clock=clock, recording="r", compat_names=True)
+def test_the_former_name_of_cache_writes_is_written_when_asked_for(
+    trace_path: Path, clock: FakeClock
+) -> None:
+    observer = SpanObserver(SpanFile(trace_path), clock=clock, recording="r", compat_names=True)
     reply_with(observer, clock, Usage(cache_write_tokens=3))
-    (span,) = read_spans(path)
+    (span,) = read_spans(trace_path)
     assert span.attributes["gen_ai.usage.cache_write.input_tokens"] == 3
     assert span.attributes["gen_ai.usage.cache_creation.input_tokens"] == 3
 
@@ -333,202 +302,3 @@ def test_every_attribute_written_is_in_the_schema_with_its_type(told: list[SpanR
             values = value if isinstance(value, tuple) else (value,)
             assert isinstance(value, tuple) == kind.endswith("[]"), name
             assert all(type(one) is python[kind.removesuffix("[]")] for one in values), name
-
-
-def test_lone_surrogates_reach_no_exporter(clock: FakeClock) -> None:
-    memory = InMemorySpanExporter()
-    observer = SpanObserver(SimpleSpanProcessor(memory), clock=clock, recording="r\udcff")
-    broken = replace(REMINDER_GONE, harmless=False, path="$.\ud800", section="# \udfff")
-    with observer.turn(turn_info(0, "run\ud800")) as turn:
-        run = FakeRun(observer, clock)
-        run.step(0, 0, body("10:00", ["a"]))
-        run.step(0, 1, body("10:00", ["a"]), first=broken)
-        turn.finish((), error="no \ud800 luck")
-    told = [(s.name, s.status.description, dict(s.attributes or {})) for s in memory.get_finished_spans()]
-    assert len(told) == 3
-    assert "\\ud" not in repr(told)
-
-
-@pytest.mark.requirement("SPAN-1", "REP-7")
-def test_spans_of_other_libraries_nest_below_ours_and_stay_out_of_the_file(
-    observer: SpanObserver, clock: FakeClock, path: Path
-) -> None:
-    memory = InMemorySpanExporter()
-    host = TracerProvider(shutdown_on_exit=False)
-    host.add_span_processor(SimpleSpanProcessor(memory))
-    sdk = host.get_tracer("mcp-python-sdk")
-    with (
-        observer.turn(turn_info(0)),
-        observer.tool(ToolCallInfo("c", "t", "direct", "s", "t", 1)),
-        sdk.start_as_current_span("tools/call t"),
-    ):
-        pass
-    ours = {span.name: span for span in read_spans(path)}
-    assert set(ours) == {"execute_tool t", "invoke_agent reviewer"}
-    (theirs,) = memory.get_finished_spans()
-    assert theirs.parent is not None
-    assert f"{theirs.parent.span_id:016x}" == ours["execute_tool t"].span_id
-
-
-def test_a_live_turn_stands_below_the_hosts_span_and_a_replay_never_does(
-    tmp_path: Path, clock: FakeClock
-) -> None:
-    host = TracerProvider(shutdown_on_exit=False).get_tracer("host")
-    for recording, nested in (("", True), ("r", False)):
-        file = tmp_path / f"{recording}.jsonl"
-        observer = SpanObserver(SpanFile(file), clock=clock, recording=recording)
-        with host.start_as_current_span("web request") as web, observer.turn(turn_info(0)):
-            pass
-        (turn,) = read_spans(file)
-        assert (turn.parent_id == f"{web.get_span_context().span_id:016x}") is nested
-
-
-def test_a_refresh_in_a_task_that_outlived_its_turn_belongs_to_the_open_turn(
-    observer: SpanObserver, clock: FakeClock, path: Path
-) -> None:
-    def refresh() -> None:
-        with observer.refresh(RefreshInfo("files", "sweep")):
-            pass
-
-    with observer.turn(turn_info(0)):
-        task = contextvars.copy_context()
-    task.run(refresh)
-    with observer.turn(turn_info(1)):
-        task.run(refresh)
-    _, alone, inside, second = read_spans(path)
-    assert alone.parent_id == ""
-    assert inside.parent_id == second.span_id
-
-
-def test_with_two_turns_open_nobody_guesses_whose_refresh_it_is(observer: SpanObserver, path: Path) -> None:
-    def refresh() -> None:
-        with observer.refresh(RefreshInfo("files", "sweep")):
-            pass
-
-    outside = contextvars.copy_context()
-    with observer.turn(turn_info(0, "a")), observer.turn(turn_info(0, "b")):
-        outside.run(refresh)
-    assert next(read_spans(path)).parent_id == ""
-
-
-def test_what_fails_is_marked_and_the_error_goes_on(observer: SpanObserver, path: Path) -> None:
-    with observer.refresh(RefreshInfo("files", "sweep")) as scope:
-        scope.finish(RefreshOutcome(1, 1, "0" * 32, 0, (), (), (), error="the server hung up"))
-    with observer.turn(turn_info(9)) as other:
-        other.finish((), error="invalid_deferred_handle")
-    with pytest.raises(KeyError), observer.turn(turn_info(0)):
-        raise KeyError("x")
-    refresh, other_turn, turn = read_spans(path)
-    assert (refresh.error, refresh.attributes["error.type"]) == ("the server hung up", "_OTHER")
-    assert other_turn.attributes["error.type"] == "invalid_deferred_handle"
-    assert (turn.error, turn.attributes["error.type"]) == ("", "KeyError")
-
-
-def test_no_limit_of_the_sdk_drops_or_cuts_an_attribute(
-    path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", "3")
-    monkeypatch.setenv("OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT", "4")
-    monkeypatch.setenv("OTEL_TRACES_SAMPLER", "always_off")
-    observer = SpanObserver(SpanFile(path), clock=clock, recording="r")
-    reply_with(observer, clock, None)
-    (span,) = read_spans(path)
-    assert span.attributes["gen_ai.operation.name"] == "chat"
-    assert len(str(span.attributes["coldturn.segment.hashes"])) > 7 * 16
-
-
-def test_a_disabled_sdk_is_an_error_and_no_empty_file(
-    path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OTEL_SDK_DISABLED", "true")
-    with pytest.raises(TracingDisabledError, match="OTEL_SDK_DISABLED is set"):
-        SpanObserver(SpanFile(path), clock=clock)
-
-
-_REPLAY = f"""
-import sys
-sys.path.insert(0, {str(ROOT / "tests")!r})
-from fake_run import FakeClock, tell
-from coldturn.traces.otlp import SpanFile
-from coldturn.traces.spans import SpanObserver
-clock = FakeClock()
-with SpanObserver(SpanFile(sys.argv[1]), clock=clock, recording="fake.yaml", policy="p") as observer:
-    tell(observer, clock)
-    tell(observer, clock)
-"""
-
-
-def test_what_comes_twice_has_ids_of_its_own_and_a_replay_has_them_again(tmp_path: Path) -> None:
-    contents = []
-    for name in ("a", "b"):
-        clock, path = FakeClock(), tmp_path / name
-        with SpanObserver(SpanFile(path), clock=clock, recording="r", policy="p") as observer:
-            tell(observer, clock)
-            tell(observer, clock)
-        contents.append(path.read_bytes())
-    assert contents[0] == contents[1]
-    ids = [span.span_id for span in read_spans(tmp_path / "a")]
-    assert len(set(ids)) == len(ids) == 26
-    traces = {span.trace_id for span in read_spans(tmp_path / "a")}
-    assert len(traces) == 2 * 4
-
-
-@pytest.mark.requirement("REP-7")
-def test_two_replays_write_the_same_bytes_under_any_hash_seed(tmp_path: Path) -> None:
-    written = set()
-    for seed in ("0", "1", "2718"):
-        path = tmp_path / f"{seed}.jsonl"
-        env = {"PYTHONHASHSEED": seed, "TZ": f"UTC+{len(seed)}"}
-        subprocess.run([sys.executable, "-c", _REPLAY, str(path)], check=True, env=env)  # noqa: S603 # ours
-        written.add(path.read_bytes())
-    (content,) = written
-    assert content.count(b"\n") == 26
-
-
-def test_live_runs_never_share_ids(tmp_path: Path, clock: FakeClock) -> None:
-    for name in ("a", "b"):
-        with SpanObserver(SpanFile(tmp_path / name), clock=clock) as observer, observer.turn(turn_info(0)):
-            pass
-    (a,), (b,) = read_spans(tmp_path / "a"), read_spans(tmp_path / "b")
-    assert a.trace_id != b.trace_id
-    assert a.span_id != b.span_id
-
-
-def test_a_run_that_is_killed_keeps_what_had_ended(tmp_path: Path) -> None:
-    path = tmp_path / "t.jsonl"
-    program = _REPLAY.replace("    tell(observer, clock)\n", "", 1).rstrip() + (
-        "\n    import os, signal\n"
-        "    with observer.turn(__import__('fake_run').turn_info(7)):\n"
-        "        os.kill(os.getpid(), signal.SIGKILL)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", program, str(path)], check=False)  # noqa: S603 # ours
-    assert done.returncode == -9
-    reader = read_spans(path)
-    assert len(list(reader)) == 13
-    assert reader.dropped == 0
-
-
-def test_the_schema_page_is_current() -> None:
-    assert (ROOT / "docs" / "spans.md").read_text(encoding="utf-8") == page(), (
-        "run: python -m coldturn.traces.names > docs/spans.md"
-    )
-
-
-def test_the_schema_page_lists_every_attribute_once() -> None:
-    lines = page().splitlines()
-    for value in vars(names).values():
-        if isinstance(value, names.Attribute):
-            assert sum(line.startswith(f"| `{value}` | {value.type}") for line in lines) == 1, value
-
-
-def test_every_field_of_a_break_is_on_the_span_or_left_out_on_purpose() -> None:
-    left_out = {
-        "side", "wire_offset", "harmless", "names", "kinds", "before", "was", "now", "later", "alongside",
-    }  # fmt: skip
-    start = "coldturn.prefix.break."
-    on_span = {
-        str(name).removeprefix(start)
-        for name in vars(names).values()
-        if isinstance(name, names.Attribute) and name.startswith(start)
-    }
-    assert {field.name for field in fields(Break)} - left_out == on_span - {"later_causes"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import xxhash
-from opentelemetry.sdk.trace import IdGenerator
+from opentelemetry.sdk.trace.id_generator import IdGenerator
 
 
 class DerivedIds(IdGenerator):
