@@ -26,6 +26,7 @@ async def test_connecting_refreshes_at_the_next_turn(
     server = tool_server("a", "b", page=1)
     async with open_bench({"s": server}) as bench:
         assert server.fetches == []
+        await server.announce("auto")
         await bench.box.start_turn(1)
         await bench.box.start_turn(2)
         assert server.fetches == [None, "1"]

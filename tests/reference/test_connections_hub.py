@@ -168,7 +168,7 @@ async def test_a_lost_connection_is_dialled_again_after_a_wait(tool_server: Make
     async with Hub(limits) as hub:
         assert await hub.connect(ConnectionSpec(id="a"), dial) is ConnectionState.UNREACHABLE  # type: ignore[arg-type]
         await hub.settle()
-        assert (waits, len(attempts)) == ([2.0 * 2 * 1.25], 1)
+        assert (waits, len(attempts)) == ([2.0 * 1.25], 1)
         let_go.set()
         await hub.settle()
         assert hub.state("a") is ConnectionState.READY
@@ -279,6 +279,24 @@ async def test_a_servers_error_is_the_callers_and_the_connection_stays(tool_serv
         with pytest.raises(MCPError, match="no listing today"):
             await hub.list_page("a", None)
         assert hub.state("a") is ConnectionState.READY
+
+
+async def test_a_schema_that_went_stale_is_listed_again_and_the_call_resent(tool_server: MakeServer) -> None:
+    server = tool_server("echo")
+    refusals = [MCPError(types.HEADER_MISMATCH, "list first")]
+
+    def refuse_once(_arguments: object) -> types.CallToolResult:
+        if refusals:
+            raise refusals.pop()
+        return types.CallToolResult(content=[types.TextContent(type="text", text="sent again")])
+
+    server.answers["echo"] = refuse_once
+    async with Hub(ONCE) as hub:
+        await hub.connect(ConnectionSpec(id="a"), lambda: server.server)
+        hub.take_pending()
+        assert text_of(await hub.call_tool("a", "echo", {})) == "sent again"
+        assert server.fetches == [None]
+        assert hub.take_pending() == (("a", "list_changed"),)
 
 
 async def test_connecting_an_id_again_replaces_the_connection(tool_server: MakeServer) -> None:

@@ -37,7 +37,8 @@ def test_what_does_not_fit_gets_a_hash_and_two_that_meet_part() -> None:
     assert exposed_name("fs", "read_file") == "fs__read_file"
     assert exposed_name("fs", "read.file") != exposed_name("fs", "read/file")
     assert exposed_name("fs", "read.file").startswith("fs__read_file_")
-    assert len(exposed_name("fs", "x" * 100)) == 64
+    assert exposed_name("fs", "x" * 60) == "fs__" + "x" * 60
+    assert len(exposed_name("fs", "x" * 61)) == 64
     names = ExposedNames(("taken__name",))
     assert names.of("a", "b__c") == "a__b__c"
     assert re.fullmatch(r"a__b__c_[0-9a-f]{8}", names.of("a__b", "c"))

@@ -205,7 +205,8 @@ class CatalogueStore:
             return Snapshot(connection, 0, catalogue_hash(()), (), 0, 0, stale=False)
         version, digest, refreshed_ns, ttl_ms, stale = head
         known = self._snapshots.get(connection)
-        rows = known.tools if known is not None and known.version == version else self._current_rows(connection)
+        fresh = known is not None and known.version == version
+        rows = known.tools if known is not None and fresh else self._current_rows(connection)
         self._snapshots[connection] = Snapshot(
             connection, version, digest or catalogue_hash(()), rows, refreshed_ns, ttl_ms, stale=bool(stale)
         )

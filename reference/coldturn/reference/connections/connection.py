@@ -145,11 +145,12 @@ class Connection:
             while not self._closing.is_set():
                 before = self.sessions
                 await self._one_session()
-                attempt = 0 if self.sessions > before else attempt + 1
+                attempt = 0 if self.sessions > before else attempt
                 self.attempted.set()
                 if self._closing.is_set() or self._limits.backoff is None:
                     break
                 await self._pause(self._limits.backoff.delay(attempt))
+                attempt += 1
         finally:
             if self._closing.is_set():
                 self.state = ConnectionState.CLOSED

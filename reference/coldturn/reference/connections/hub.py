@@ -8,8 +8,9 @@ from typing import Any, Self, TypeVar
 
 import anyio
 import anyio.abc
-from mcp import Client
+from mcp import Client, MCPError
 from mcp_types import (
+    HEADER_MISMATCH,
     CallToolRequest,
     CallToolRequestParams,
     CallToolResult,
@@ -18,6 +19,7 @@ from mcp_types import (
 )
 from pydantic import TypeAdapter
 
+from coldturn.reference.catalogue.walk import walk
 from coldturn.reference.connections.connection import Connection, ConnectionState, Limits
 from coldturn.reference.connections.errors import UnavailableError, UnknownConnectionError
 from coldturn.reference.connections.transports import TransportFactory, factory_of
@@ -140,6 +142,14 @@ class Hub:
         request = CallToolRequest(params=CallToolRequestParams(name=tool, arguments=arguments))
 
         async def send(client: Client) -> CallToolResult | InputRequiredResult:
+            try:
+                return await client.session.send_request(request, _CALL_RESULT)
+            except MCPError as error:
+                if error.code != HEADER_MISMATCH:
+                    raise
+            # The schema that the SDK makes headers from is stale: the protocol says to list and resend once.
+            self._note(connection, "list_changed")
+            await walk(connection, lambda cursor: client.list_tools(cursor=cursor))
             return await client.session.send_request(request, _CALL_RESULT)
 
         result = await self._request(connection, send, seconds=seconds)
