@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 import sys
 import time
-import tomllib
 from collections.abc import Iterable
 from datetime import datetime
 from functools import partial
@@ -23,11 +22,16 @@ from mcp import MCPError
 from coldturn.reference.catalogue.walk import walk
 from coldturn.reference.connections.connection import Limits
 from coldturn.reference.connections.hub import Hub
+from coldturn.reference.policy import POLICIES
+from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.reference.spec import ConnectionSpec
 from coldturn.replay.demo_recording.scrub import ensure_clean, machine_names, scrub
 from coldturn.replay.demo_recording.servers import install, launch, quiet_environment
 from coldturn.replay.demo_recording.workspace import build_workspace
+from coldturn.replay.errors import RecordingError, StdioServerError
+from coldturn.replay.loading import open_replayable, read_session
 from coldturn.replay.recorder import Recorder
+from coldturn.replay.runner import replay_policy
 from coldturn.replay.session import Decision, Session, Turn
 from coldturn.replay.stdio_bridge import stdio_url
 from coldturn.replay.transports import captured_stdio
@@ -36,6 +40,19 @@ ROOT = Path("/tmp/coldturn-demo")  # noqa: S108 - a neutral path that the script
 RECORDINGS = Path(__file__).parent.parent / "recordings"
 
 logger = logging.getLogger(__name__)
+
+
+class RecordingNotPlayedError(RecordingError):
+    """A new recording holds exchanges that its own script does not play."""
+
+    slug = "recording-not-played"
+
+    def __init__(self, path: str, leftover: tuple[str, ...]) -> None:
+        self.path = path
+        self.leftover = leftover
+        super().__init__(
+            f"{path} was written, but its script does not play {'; '.join(leftover)}: record again"
+        )
 
 
 class ScriptedClock:
@@ -95,7 +112,7 @@ class Performance:
             ),
         )
         if reason := self._hub.reason(spec.id):
-            raise SystemExit(f"{spec.id} could not be connected: {reason}")
+            raise StdioServerError(spec.id, f"could not be connected: {reason}")
 
     async def _refresh(self) -> None:
         """List the tools of every server that connected or announced a change, as the runtime does."""
@@ -136,22 +153,24 @@ def _ship(raw: Path, target: Path) -> None:
     target.write_bytes(clean)
 
 
-def load_session(path: Path) -> Session:
-    """Read a session file."""
-    return Session.model_validate(tomllib.loads(path.read_text("utf-8")))
-
-
 async def _main(arguments: Iterable[str]) -> None:
     if "--installed" not in arguments:
         await install(ROOT)
-    session = load_session(RECORDINGS / "demo.session.toml")
+    session = read_session(RECORDINGS / "demo.session.toml")
     target = RECORDINGS / session.cassette
     await record(session, target)
     logger.info("%s: %d bytes", target, target.stat().st_size)
+    played = (await replay_policy(open_replayable(target), POLICIES["stable"])).playback
+    if played.unplayed:
+        raise RecordingNotPlayedError(str(target), played.leftover)
+    logger.info("replayed under stable: all %d exchanges were played", played.played)
 
 
 if __name__ == "__main__":
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     for name in ("httpx2", "mcp", "vcr"):
         logging.getLogger(name).setLevel(logging.WARNING)
-    anyio.run(_main, sys.argv[1:])
+    try:
+        anyio.run(_main, sys.argv[1:])
+    except ColdturnError as error:
+        sys.exit(f"record-demo: {error}")
