@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
-from coldturn.reference.prefix.elements import Content
+from coldturn.reference.prefix.elements import Content, Element
 from coldturn.reference.prefix.model import Block, BlockFacts, Fidelity, Zone
 from coldturn.reference.prefix.offsets import source_offset
 from coldturn.reference.prefix.request import PromptRequest
@@ -66,6 +67,8 @@ def common_elements(parent: PromptRequest, child: PromptRequest) -> int:
     """How many elements (tools, messages, items) say the same from the start, in render order."""
     was: Sequence[Content] = parent.contents
     now: Sequence[Content] = child.contents
+    if extends(parent, child):
+        return len(was)
     for index, (one, other) in enumerate(zip(was, now, strict=False)):
         if one is not other:
             return index
@@ -80,10 +83,15 @@ def extends(parent: PromptRequest, child: PromptRequest) -> bool:
 def has_wire_drift(parent: PromptRequest, child: PromptRequest) -> bool:
     """Whether elements that say the same from the start were sent in another spelling (markers apart)."""
     count = common_elements(parent, child)
-    was = (one for placed in parent.groups for one in placed.elements)
-    now = (one for placed in child.groups for one in placed.elements)
-    pairs = zip(was, now, range(count), strict=False)
-    return any(one is not other and one.bare != other.bare for one, other, _ in pairs)
+    was, now = _elements(parent)[:count], _elements(child)[:count]
+    # Tuples compare by identity at the speed of C; most pairs end here.
+    return was != now and any(
+        one is not other and one.bare != other.bare for one, other in zip(was, now, strict=True)
+    )
+
+
+def _elements(request: PromptRequest) -> tuple[Element, ...]:
+    return tuple(chain.from_iterable(placed.elements for placed in request.groups))
 
 
 def first_difference(parent: PromptRequest, child: PromptRequest) -> Difference | None:
@@ -138,8 +146,13 @@ def _is_gone(was: Sequence[Block], now: Sequence[Block], index: int) -> bool:
     old, new = was[index], now[index]
     if old.zone is not new.zone:
         return not any(one.zone is old.zone for one in now[index:])
-    later = {one.facts.digest for one in was[index + 1 :]}
-    return new.facts.digest in later and not any(_same(old.facts, one.facts) for one in now[index + 1 :])
+    if _stands_in(old.facts, now, index + 1):
+        return False
+    return _stands_in(new.facts, was, index + 1)
+
+
+def _stands_in(facts: BlockFacts, blocks: Sequence[Block], start: int) -> bool:
+    return any(_same(blocks[index].facts, facts) for index in range(start, len(blocks)))
 
 
 def section_at(facts: BlockFacts, offset: int) -> str | None:

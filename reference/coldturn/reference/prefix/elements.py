@@ -9,7 +9,8 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from itertools import repeat
+from typing import Generic, NamedTuple, TypeVar
 
 from xxhash import xxh3_128_digest
 
@@ -18,6 +19,10 @@ from coldturn.reference.prefix.model import BlockFacts, BlockKind
 from coldturn.reference.prefix.scanner import Flag
 
 T = TypeVar("T")
+
+
+def _nothing() -> None:
+    return None
 
 
 class WeakTable(Generic[T]):
@@ -36,6 +41,10 @@ class WeakTable(Generic[T]):
         reference = self._references.get(digest)
         return None if reference is None else reference()
 
+    def find(self, digests: Iterable[bytes]) -> list[T | None]:
+        """The object of each digest, or None."""
+        return [reference() for reference in map(self._references.get, digests, repeat(_nothing))]
+
     def put(self, digest: bytes, value: T) -> T:
         """Hold `value` weakly; the object already there wins, so that equal things are identical."""
         known = self.get(digest)
@@ -50,8 +59,7 @@ class WeakTable(Generic[T]):
         return value
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """A block within its element, wherever that stands.
 
     Attributes:
@@ -76,10 +84,10 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class FoundMarker:
-    """A cache marker within an element; `piece` is the block it stands behind, None when there is none."""
+    """A cache marker within an element; `piece` is the block it stands behind, -1 for the one in front."""
 
     suffix: str
-    piece: int | None
+    piece: int
     value: bytes
 
 
@@ -89,6 +97,7 @@ class Content:
 
     facts: tuple[BlockFacts, ...]
     size: int
+    digest: bytes
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
@@ -131,7 +140,7 @@ def make_content(facts: Sequence[BlockFacts]) -> Content:
     known = _contents.get(digest)
     if known is not None:
         return known
-    return _contents.put(digest, Content(tuple(facts), sum(len(one.content) for one in facts)))
+    return _contents.put(digest, Content(tuple(facts), sum(len(one.content) for one in facts), digest))
 
 
 def cut_out(data: bytes, cuts: Iterable[tuple[int, int]]) -> bytes:
@@ -147,6 +156,8 @@ def cut_out(data: bytes, cuts: Iterable[tuple[int, int]]) -> bytes:
 
 def without(members: slicing.Members, keys: frozenset[str]) -> tuple[tuple[int, int], ...]:
     """The spans to cut so that an object lacks these keys (and repeated ones) and stays JSON."""
+    if keys.isdisjoint(members.by_key) and len(members.by_key) == len(members.members):
+        return ()
     found = members.members
     last = {member.key: index for index, member in enumerate(found)}
     cuts = []

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class Zone(StrEnum):
@@ -125,9 +126,10 @@ class BlockFacts:
     segments: tuple[Segment, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """One unit of a rendered prompt at its place in one request.
+
+    A named tuple and no dataclass, because naming a break makes one for every message of two requests.
 
     Attributes:
         path: JSON path in its request, such as ``$.tools[12]``.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from coldturn.reference.prefix import slicing
@@ -29,42 +30,47 @@ _NO_PROMPT = (
 )
 _ONLY_MESSAGES = frozenset(
     {
-        "system",
-        "anthropic_version",
         "anthropic_beta",
-        "stop_sequences",
-        "thinking",
-        "mcp_servers",
-        "container",
+        "anthropic_version",
         "cache_control",
+        "container",
+        "mcp_servers",
         "output_config",
-        "top_k",
+        "stop_sequences",
+        "system",
     }
 )
 _ONLY_CHAT = frozenset(
     {
-        "functions",
-        "function_call",
-        "max_completion_tokens",
-        "response_format",
-        "stream_options",
-        "n",
-        "stop",
         "frequency_penalty",
-        "presence_penalty",
+        "function_call",
+        "functions",
         "logit_bias",
         "logprobs",
-        "top_logprobs",
-        "seed",
-        "user",
-        "parallel_tool_calls",
-        "reasoning_effort",
+        "max_completion_tokens",
         "modalities",
-        "store",
+        "n",
+        "parallel_tool_calls",
+        "presence_penalty",
         "prompt_cache_key",
+        "reasoning_effort",
+        "response_format",
+        "seed",
+        "stop",
+        "store",
+        "stream_options",
+        "top_logprobs",
+        "user",
         "verbosity",
     }
 )
+
+
+class Recognised(NamedTuple):
+    """A surface, or None; `certain` unless only the messages' own words told Messages from Chat."""
+
+    surface: Surface | None
+    certain: bool
 
 
 def recognise_surface(body_or_keys: bytes | Collection[str], url: str = "") -> Surface | None:
@@ -75,51 +81,68 @@ def recognise_surface(body_or_keys: bytes | Collection[str], url: str = "") -> S
         url: Address it was sent to, when known.
     """
     path = urlsplit(url).path.rstrip("/")
-    if path.endswith(_NO_PROMPT):
-        return None
-    if isinstance(body_or_keys, bytes | bytearray | memoryview):
-        try:
-            members = slicing.members(bytes(body_or_keys))
-        except UnreadableBodyError:
+    if not isinstance(body_or_keys, bytes):
+        keys = frozenset(body_or_keys)
+        if path.endswith(_NO_PROMPT):
             return None
-    else:
-        members = None
-    keys = (
-        frozenset(body_or_keys)
-        if members is None and not isinstance(body_or_keys, bytes | bytearray | memoryview)
-        else frozenset(one.key for one in members.members)
-        if members is not None
-        else frozenset()
-    )
-    return surface_of(keys, members, path)
-
-
-def surface_of(keys: Collection[str], members: slicing.Members | None, path: str) -> Surface | None:
-    """The surface by address path, then by keys, then by what stands in tools and messages."""
-    for ending, surface in _ENDINGS:
-        if path.endswith(ending) and _fits(keys, surface):
-            return surface
-    if "messages" not in keys:
-        has_input = "input" in keys or "previous_response_id" in keys
-        return Surface.RESPONSES if has_input or {"instructions", "model"} <= set(keys) else None
-    if "input" in keys:
+        named = _of_path(keys, path)
+        if named is not None or "messages" not in keys or "input" in keys:
+            return named or _without_messages(keys)
+        return _of_keys(keys) or Surface.CHAT_COMPLETIONS
+    try:
+        return surface_of(slicing.members(body_or_keys), path).surface
+    except UnreadableBodyError:
         return None
-    return _of_messages(frozenset(keys), members)
 
 
-def _fits(keys: Collection[str], surface: Surface) -> bool:
-    return surface is Surface.RESPONSES or "messages" in keys
+def surface_of(members: slicing.Members, path: str) -> Recognised:
+    """The surface by address path, then by keys and tools, then by what the messages say."""
+    keys = frozenset(one.key for one in members.members)
+    if path.endswith(_NO_PROMPT):
+        return Recognised(None, certain=True)
+    named = _of_path(keys, path)
+    if named is not None or "messages" not in keys or "input" in keys:
+        return Recognised(named or _without_messages(keys), certain=True)
+    told = _of_tools(members) or _of_keys(keys)
+    if told is not None:
+        return Recognised(told, certain=True)
+    words = members.raw("messages") or b""
+    claude = "claude" in (members.text("model") or "") and "max_tokens" in keys
+    spoken = b'"tool_use_id"' in words or b'"tool_use"' in words or claude
+    return Recognised(Surface.MESSAGES if spoken else Surface.CHAT_COMPLETIONS, certain=False)
 
 
-def _of_messages(keys: frozenset[str], members: slicing.Members | None) -> Surface:
-    tools = (members.raw("tools") if members else None) or b""
-    if b'"input_schema"' in tools or b'"function"' in tools:
-        return Surface.MESSAGES if b'"input_schema"' in tools else Surface.CHAT_COMPLETIONS
-    only = len(keys & _ONLY_MESSAGES) - len(keys & _ONLY_CHAT)
-    if only:
-        return Surface.MESSAGES if only > 0 else Surface.CHAT_COMPLETIONS
-    messages = (members.raw("messages") if members else None) or b""
-    if b'"tool_use_id"' in messages or b'"tool_use"' in messages:
-        return Surface.MESSAGES
-    model = (members.text("model") if members else None) or ""
-    return Surface.MESSAGES if "claude" in model and "max_tokens" in keys else Surface.CHAT_COMPLETIONS
+def _of_path(keys: Collection[str], path: str) -> Surface | None:
+    for ending, surface in _ENDINGS:
+        if path.endswith(ending) and (surface is Surface.RESPONSES) == ("messages" not in keys):
+            return surface
+    return None
+
+
+def _without_messages(keys: Collection[str]) -> Surface | None:
+    if "messages" in keys:
+        return None
+    told = "input" in keys or "previous_response_id" in keys or {"instructions", "model"} <= set(keys)
+    return Surface.RESPONSES if told else None
+
+
+def _of_keys(keys: frozenset[str]) -> Surface | None:
+    balance = len(keys & _ONLY_MESSAGES) - len(keys & _ONLY_CHAT)
+    if not balance:
+        return None
+    return Surface.MESSAGES if balance > 0 else Surface.CHAT_COMPLETIONS
+
+
+def _of_tools(members: slicing.Members) -> Surface | None:
+    tools = members.get("tools")
+    if tools is None or members.data[tools.value : tools.value + 1] != b"[":
+        return None
+    for start, end in slicing.items(members.data, tools.value, tools.end)[0]:
+        if members.data[start : start + 1] != b"{":
+            continue
+        tool = slicing.members(members.data, start, end)
+        if tool.get("input_schema"):
+            return Surface.MESSAGES
+        if tool.get("function"):
+            return Surface.CHAT_COMPLETIONS
+    return None

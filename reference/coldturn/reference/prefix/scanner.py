@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from coldturn.reference.prefix.errors import UnreadableBodyError
 
@@ -27,8 +28,7 @@ class Flag(StrEnum):
     INVALID_UTF8 = "invalid_utf8"
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(NamedTuple):
     """One key of an object with its value; `start` is where its quoted key begins."""
 
     key: str

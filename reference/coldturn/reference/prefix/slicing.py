@@ -6,7 +6,9 @@ Nothing is turned into Python values except short strings: a slice is a pair of 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import msgspec
 
@@ -16,6 +18,9 @@ from coldturn.reference.prefix.scanner import Flag, Member
 
 NO_FLAGS: frozenset[Flag] = frozenset()
 REFUSED = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
+
+_QUOTE, _COMMA, _SPACE = b'", '
+_SHORT = 96
 
 _decode_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _decode_items = msgspec.json.Decoder(list[msgspec.Raw]).decode
@@ -35,13 +40,11 @@ class Members:
     data: bytes
     members: tuple[Member, ...]
     flags: frozenset[Flag]
+    by_key: Mapping[str, Member]
 
     def get(self, key: str) -> Member | None:
         """The member of that name, or None."""
-        for member in reversed(self.members):
-            if member.key == key:
-                return member
-        return None
+        return self.by_key.get(key)
 
     def raw(self, key: str) -> bytes | None:
         """The bytes of a member's value, or None."""
@@ -50,8 +53,10 @@ class Members:
 
     def text(self, key: str) -> str | None:
         """A member's string for display; None when it is absent or no string."""
-        raw = self.raw(key)
-        return None if raw is None or raw[:1] != b'"' else decode_text(raw)[0].decode("utf-8", "replace")
+        member = self.by_key.get(key)
+        if member is None or self.data[member.value] != _QUOTE:
+            return None
+        return decode_text(self.data[member.value : member.end])[0].decode("utf-8", "replace")
 
 
 def members(data: bytes, start: int = 0, end: int | None = None) -> Members:
@@ -75,7 +80,7 @@ def members(data: bytes, start: int = 0, end: int | None = None) -> Members:
         walked, flags = scanned.members, scanned.flags
     if start:
         walked = tuple(Member(m.key, m.start + start, m.value + start, m.end + start) for m in walked)
-    return Members(data, walked, flags)
+    return Members(data, walked, flags, {member.key: member for member in walked})
 
 
 def _walk(data: bytes, found: dict[str, msgspec.Raw]) -> tuple[Member, ...] | None:
@@ -87,7 +92,8 @@ def _walk(data: bytes, found: dict[str, msgspec.Raw]) -> tuple[Member, ...] | No
         if match is None:
             return None
         start, end = match.span(1)
-        if decode_text(data[start:end])[0] != key.encode():
+        name, token = key.encode(), data[start:end]
+        if token[1:-1] != name and decode_text(token)[0] != name:
             return None
         value = match.end()
         position = value + memoryview(raw).nbytes
@@ -114,10 +120,13 @@ def items(
         return tuple((a + start, b + start) for a, b in scanned.items), scanned.flags
     spans = []
     position = 0
-    for raw in found:
-        match = _NEXT.match(part, position)
-        begin = position if match is None else match.end()
-        position = begin + memoryview(raw).nbytes
+    for size in [memoryview(raw).nbytes for raw in found]:
+        if position and part[position] == _COMMA and part[position + 1] > _SPACE:
+            begin = position + 1
+        else:
+            match = _NEXT.match(part, position)
+            begin = position if match is None else match.end()
+        position = begin + size
         spans.append((begin + start, position + start))
     return tuple(spans), NO_FLAGS
 
@@ -138,6 +147,10 @@ def compact(data: bytes) -> tuple[bytes, frozenset[Flag]]:
     Raises:
         UnreadableBodyError: when the data are no JSON.
     """
+    return _compact_short(data) if len(data) <= _SHORT else _compact(data)
+
+
+def _compact(data: bytes) -> tuple[bytes, frozenset[Flag]]:
     try:
         text = msgspec.json.format(data, indent=-1)
     except REFUSED:
@@ -145,3 +158,6 @@ def compact(data: bytes) -> tuple[bytes, frozenset[Flag]]:
     if _NEEDS_REWRITE.search(text):
         text = scanner.minimal_string(text)
     return text, scanner.utf8_flags(text)
+
+
+_compact_short = lru_cache(maxsize=1024)(_compact)

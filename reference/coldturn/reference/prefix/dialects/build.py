@@ -115,6 +115,8 @@ class Builder:
 
     def take_markers(self, members: slicing.Members, suffix: str, piece: int) -> None:
         """Put an object's markers aside as standing behind that piece."""
+        if MARKER_KEYS.isdisjoint(members.by_key):
+            return
         for member in members.members:
             if member.key in MARKER_KEYS:
                 value = self.compact(members.data[member.value : member.end])
@@ -126,13 +128,11 @@ class Builder:
         """Compact JSON of these members only, in sent order; empty when there is none."""
         wanted = frozenset(keys) - MARKER_KEYS
         parts = [
-            self.compact(members.data[one.start : one.value].rstrip(b": \t\r\n"))
-            + b":"
-            + self.compact(members.data[one.value : one.end])
+            members.data[one.start : one.end]
             for one in members.members
-            if one.key in wanted and members.get(one.key) is one
+            if one.key in wanted and members.by_key[one.key] is one
         ]
-        return b"{%b}" % b",".join(parts) if parts else b""
+        return self.compact(b"{%b}" % b",".join(parts)) if parts else b""
 
     def add_text(self, place: Place, token: Span, header: bytes) -> None:
         """A block whose content is the string at `token`."""

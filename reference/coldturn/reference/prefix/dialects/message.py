@@ -180,7 +180,7 @@ class _Reader:
         members = self.builder.members(span)
         if members is None or not members.members:
             return False
-        if any(one.key not in MARKER_KEYS for one in members.members):
+        if not MARKER_KEYS.issuperset(members.by_key):
             return False
         self.builder.take_markers(members, suffix, len(self.builder.pieces) - 1)
         return True

@@ -20,7 +20,7 @@ def read_tool(data: bytes) -> Element:
     if members is None:
         builder.add_json(Place(BlockKind.TOOL, "", "", None, span), span, (), b"")
         return builder.finish(None)
-    if members.members and all(one.key in MARKER_KEYS for one in members.members):
+    if members.members and MARKER_KEYS.issuperset(members.by_key):
         builder.take_markers(members, "", -1)
         return builder.finish(None)
     name = tool_name(builder, members, _TOOL) or members.text("type")
@@ -44,7 +44,7 @@ def read_system(data: bytes) -> Element:
         builder.add_text(Place(BlockKind.TEXT, "", "", None, span), span, b"")
         return builder.finish(None)
     members = builder.members(span)
-    if members is not None and members.members and all(m.key in MARKER_KEYS for m in members.members):
+    if members is not None and members.members and MARKER_KEYS.issuperset(members.by_key):
         builder.take_markers(members, "", -1)
         return builder.finish(None)
     rule, title, name, _ = part_of(builder, span, _TEXT, lambda _type: Rule(BlockKind.OTHER), None)

@@ -1,0 +1,1 @@
+"""Measurements that the project's limits rest on; `python -m benchmarks` runs all of them."""

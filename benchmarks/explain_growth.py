@@ -1,0 +1,270 @@
+"""Reading and comparing a growing session, held against only slicing and comparing the same bytes.
+
+500 chat requests of about 206 KB: each appends one message to the one before, and every twentieth breaks the
+prefix (by turns a clock in the system prompt, another order of tools, a new tool, an old message rewritten).
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import random
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from typing import IO
+
+import msgspec
+
+from coldturn.reference.prefix.causes import compare
+from coldturn.reference.prefix.lineage import Lineages
+from coldturn.reference.prefix.request import read_request
+
+REQUESTS = 500
+EVERY = 20
+LIMIT_RATIO = 2.5
+LIMIT_BYTES = 150e6
+_TOOLS = 40
+_FIRST_MESSAGES = 70
+
+
+def bodies(requests: int = REQUESTS, *, seed: int = 7) -> Iterator[bytes]:
+    """The session's request bodies, one at a time, as a Python client would send them."""
+    writer = _Session(random.Random(seed))  # noqa: S311 - words of a made-up session
+    for number in range(requests):
+        if number:
+            writer.append()
+        if number and number % EVERY == 0:
+            writer.change(number // EVERY)
+        yield writer.body()
+
+
+class _Session:
+    def __init__(self, words: random.Random) -> None:
+        self._random = words
+        self._clock = 0
+        self._tools = [self._tool(number) for number in range(_TOOLS)]
+        self._system = [self._text(60) for _ in range(30)]
+        self._messages = [self._message(number, 1050) for number in range(_FIRST_MESSAGES)]
+
+    def append(self) -> None:
+        self._messages.append(self._message(len(self._messages), 150))
+
+    def change(self, number: int) -> None:
+        kind = number % 4
+        if kind == 0:
+            self._clock += 1
+        elif kind == 1:
+            first, second = self._random.sample(range(len(self._tools)), 2)
+            self._tools[first], self._tools[second] = self._tools[second], self._tools[first]
+        elif kind == 2:
+            self._tools.append(self._tool(len(self._tools)))
+        else:
+            place = len(self._messages) // 2
+            self._messages[place] = self._message(place, 900)
+
+    def body(self) -> bytes:
+        clock = f"## Current Time\n\n10:{self._clock:02d}\n\n## Rules\n\n"
+        system = {"role": "system", "content": clock + "\n\n".join(self._system)}
+        request = {
+            "model": "some-model",
+            "messages": [system, *self._messages],
+            "tools": self._tools,
+            "temperature": 0.2,
+            "stream": True,
+        }
+        return json.dumps(request, separators=(",", ":"), ensure_ascii=False).encode()
+
+    def _text(self, words: int) -> str:
+        return " ".join(self._random.choices(_WORDS, k=words))
+
+    def _message(self, number: int, size: int) -> dict[str, str]:
+        lines = [f"Note {number}."]
+        while sum(map(len, lines)) < size:
+            lines.append(self._text(12))
+        return {"role": ("user", "assistant")[number % 2], "content": "\n".join(lines)}
+
+    def _tool(self, number: int) -> dict[str, object]:
+        properties = {
+            f"{self._random.choice(_WORDS)}_{place}": {"type": "string", "description": self._text(12)}
+            for place in range(6)
+        }
+        parameters = {"type": "object", "properties": properties, "required": list(properties)[:2]}
+        return {
+            "type": "function",
+            "function": {"name": f"tool_{number}", "description": self._text(60), "parameters": parameters},
+        }
+
+
+_WORDS = [
+    "account",
+    "agent",
+    "answer",
+    "archive",
+    "boundary",
+    "branch",
+    "budget",
+    "cache",
+    "change",
+    "check",
+    "client",
+    "column",
+    "commit",
+    "content",
+    "cost",
+    "draft",
+    "engine",
+    "entry",
+    "error",
+    "event",
+    "feature",
+    "field",
+    "file",
+    "filter",
+    "folder",
+    "format",
+    "handle",
+    "index",
+    "input",
+    "item",
+    "journal",
+    "label",
+    "language",
+    "latency",
+    "ledger",
+    "library",
+    "limit",
+    "machine",
+    "memory",
+    "merge",
+    "message",
+    "method",
+    "model",
+    "module",
+    "name",
+    "naïve",
+    "note",
+    "number",
+    "object",
+    "order",
+    "output",
+    "owner",
+    "package",
+    "page",
+    "parent",
+    "path",
+    "pattern",
+    "place",
+    "plan",
+    "policy",
+    "prefix",
+    "prompt",
+    "query",
+    "question",
+    "queue",
+    "range",
+    "record",
+    "region",
+    "release",
+    "report",
+    "request",
+    "result",
+    "review",
+    "role",
+    "rule",
+    "sample",
+    "schema",
+    "scope",
+    "search",
+    "section",
+    "server",
+    "session",
+    "signal",
+    "source",
+    "stage",
+    "state",
+    "step",
+    "storage",
+    "stream",
+    "string",
+    "summary",
+    "system",
+]
+
+
+class _Sliced(msgspec.Struct):
+    """A chat body in slices: the least that any comparison must do."""
+
+    messages: list[msgspec.Raw]
+    tools: list[msgspec.Raw]
+
+
+def _slice_and_compare(
+    body: bytes, before: _Sliced | None, decoder: msgspec.json.Decoder[_Sliced]
+) -> _Sliced:
+    sliced = decoder.decode(body)
+    if before is not None:
+        _first_other(before.tools, sliced.tools)
+        _first_other(before.messages, sliced.messages)
+    return sliced
+
+
+def _first_other(was: list[msgspec.Raw], now: list[msgspec.Raw]) -> int | None:
+    for index, (one, other) in enumerate(zip(was, now, strict=False)):
+        if one != other:
+            return index
+    return None
+
+
+def run() -> dict[str, float]:
+    """Measure both on the same file, one request in memory at a time."""
+    with tempfile.TemporaryFile() as log:
+        total = sum(log.write(body + b"\n") - 1 for body in bodies())
+        gc.collect()
+        started_with = _peak_bytes()
+        slicing = _time_slicing(log)
+        explaining, breaks = _time_explaining(log)
+    return {
+        "requests": REQUESTS,
+        "mean_body_bytes": total / REQUESTS,
+        "breaks_found": breaks,
+        "slicing_us_per_request": slicing / REQUESTS * 1e6,
+        "explaining_us_per_request": explaining / REQUESTS * 1e6,
+        "ratio": explaining / slicing,
+        "ratio_limit": LIMIT_RATIO,
+        "peak_growth_mb": (_peak_bytes() - started_with) / 1e6,
+        "peak_growth_limit_mb": LIMIT_BYTES / 1e6,
+    }
+
+
+def _time_slicing(log: IO[bytes]) -> float:
+    log.seek(0)
+    decoder = msgspec.json.Decoder(_Sliced)
+    sliced: _Sliced | None = None
+    spent = 0.0
+    for line in log:
+        started = time.process_time()
+        sliced = _slice_and_compare(line, sliced, decoder)
+        spent += time.process_time() - started
+    return spent
+
+
+def _time_explaining(log: IO[bytes]) -> tuple[float, int]:
+    log.seek(0)
+    lineages = Lineages()
+    breaks = 0
+    spent = 0.0
+    for line in log:
+        started = time.process_time()
+        request = read_request(line)
+        parent = lineages.place(request).parent
+        breaks += parent is not None and not compare(parent, request).stable
+        spent += time.process_time() - started
+    return spent, breaks
+
+
+def _peak_bytes() -> int:
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024

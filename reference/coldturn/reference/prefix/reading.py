@@ -1,0 +1,176 @@
+"""From body bytes to elements in render order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from xxhash import xxh3_128_digest
+
+from coldturn.reference.prefix import slicing
+from coldturn.reference.prefix.dialects import chat_completions, messages, responses
+from coldturn.reference.prefix.dialects.build import Dialect, Group
+from coldturn.reference.prefix.elements import Content, Element, WeakTable
+from coldturn.reference.prefix.errors import UnreadableBodyError
+from coldturn.reference.prefix.markers import MARKER_KEYS
+from coldturn.reference.prefix.model import Surface
+from coldturn.reference.prefix.recognise import Recognised, surface_of
+from coldturn.reference.prefix.scanner import Flag
+
+DIALECTS: Mapping[Surface, Dialect] = {
+    one.surface: one for one in (messages.DIALECT, chat_completions.DIALECT, responses.DIALECT)
+}
+_ELEMENTS: Mapping[tuple[Surface, str], WeakTable[Element]] = {
+    (one.surface, group.key): WeakTable() for one in DIALECTS.values() for group in one.groups
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedGroup:
+    """One top-level key's elements in one body.
+
+    Attributes:
+        listed: Whether the value is a list: its elements then have an index in their path.
+        offsets: Where each element stands in the body, less `shift`.
+        leading: How many elements at the start stand in zone system.
+    """
+
+    group: Group
+    listed: bool
+    elements: tuple[Element, ...]
+    offsets: tuple[int, ...]
+    leading: int
+    shift: int = 0
+
+    @property
+    def starts(self) -> Iterator[int]:
+        """Where each element stands in the body."""
+        return (offset + self.shift for offset in self.offsets)
+
+    def start(self, index: int) -> int:
+        """The body's byte at which an element starts."""
+        return self.offsets[index] + self.shift
+
+    def end(self, index: int) -> int:
+        """The body's byte behind an element."""
+        return self.offsets[index] + self.shift + self.elements[index].size
+
+    def path(self, index: int) -> str:
+        """JSON path of an element."""
+        return f"$.{self.group.key}[{index}]" if self.listed else f"$.{self.group.key}"
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """What a body says besides its prompt; the same object for requests that repeat it.
+
+    Attributes:
+        settings: Compact JSON of every key that renders nothing, by key.
+        marker: A cache marker for the whole request, compact JSON.
+    """
+
+    surface: Surface
+    settings: Mapping[str, bytes]
+    model: str | None
+    previous_response_id: str | None
+    marker: bytes | None
+    flags: frozenset[Flag]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A body as read.
+
+    Attributes:
+        groups: In render order, as far as the body has them.
+        contents: What each element says, in render order; equal ones are identical objects.
+        content_bytes: Their content bytes.
+    """
+
+    envelope: Envelope
+    groups: tuple[PlacedGroup, ...]
+    contents: tuple[Content, ...]
+    content_bytes: int
+
+
+def read_body(body: bytes, surface: Surface | None, path: str) -> tuple[Reading, bool]:
+    """Read a body in full.
+
+    Args:
+        body: A JSON object.
+        surface: Its format; recognised when None.
+        path: Path of the address it was sent to, which may tell the format; may be empty.
+
+    Returns:
+        What it says, and whether its format is certain (and not told by words of its messages).
+
+    Raises:
+        UnreadableBodyError: when it is no JSON object, or of no format that we know.
+    """
+    top = slicing.members(body)
+    found = Recognised(surface, certain=True) if surface else surface_of(top, path)
+    if found.surface is None:
+        raise UnreadableBodyError("it is no request of Messages, Chat Completions or Responses")
+    dialect = DIALECTS[found.surface]
+    placed = (_place(body, top, group, found.surface) for group in dialect.groups)
+    groups = tuple(one for one in placed if one is not None)
+    contents = tuple(element.content for one in groups for element in one.elements)
+    size = sum(one.size for one in contents)
+    return Reading(_envelope(top, dialect), groups, contents, size), found.certain
+
+
+def _place(body: bytes, top: slicing.Members, group: Group, surface: Surface) -> PlacedGroup | None:
+    member = top.get(group.key)
+    if member is None or body[member.value : member.end] == b"null":
+        return None
+    listed = body[member.value : member.value + 1] == b"["
+    spans = slicing.items(body, member.value, member.end)[0] if listed else ((member.value, member.end),)
+    elements = read_elements(body, spans, group, surface)
+    leading = count_leading(group, elements) if listed else 0
+    return PlacedGroup(group, listed, elements, tuple(start for start, _ in spans), leading)
+
+
+def read_elements(
+    body: bytes, spans: Sequence[tuple[int, int]], group: Group, surface: Surface
+) -> tuple[Element, ...]:
+    """The elements at `spans`; only those not met before are parsed."""
+    table = _ELEMENTS[surface, group.key]
+    digests = [xxh3_128_digest(body[start:end]) for start, end in spans]
+    return tuple(
+        known if known is not None else table.put(digest, group.read(body[start:end]))
+        for known, digest, (start, end) in zip(table.find(digests), digests, spans, strict=True)
+    )
+
+
+def count_leading(group: Group, elements: Sequence[Element]) -> int:
+    """How many elements at the start are system text by their role."""
+    count = 0
+    for element in elements if group.leading else ():
+        if element.role not in group.leading:
+            break
+        count += 1
+    return count
+
+
+def _envelope(top: slicing.Members, dialect: Dialect) -> Envelope:
+    rendered = {group.key for group in dialect.groups}
+    settings: dict[str, bytes] = {}
+    marker = None
+    flags = top.flags
+    for one in top.members:
+        if one.key in rendered or one.key == "previous_response_id":
+            continue
+        value, odd = slicing.compact(top.data[one.value : one.end])
+        flags |= odd
+        if one.key in MARKER_KEYS:
+            marker = value if value != b"null" else None
+        else:
+            settings[one.key] = value
+    return Envelope(
+        surface=dialect.surface,
+        settings=settings,
+        model=top.text("model"),
+        previous_response_id=top.text("previous_response_id"),
+        marker=marker,
+        flags=flags,
+    )
