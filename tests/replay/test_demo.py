@@ -98,7 +98,8 @@ def test_every_recorded_exchange_is_played_under_every_policy(policies: dict[str
 
 @pytest.mark.requirement("REP-7")
 def test_two_runs_write_the_same_bytes(read: Ran, parsed: Ran) -> None:
-    assert set(read.traces) == {f"demo.{name}.jsonl" for name in DEMO_POLICIES}
+    traces = {f"demo.{name}.jsonl" for name in DEMO_POLICIES}
+    assert set(read.traces) == {*traces, "demo.catalog-in-suffix.requests.ndjson"}
     assert read.traces == parsed.traces
 
 
@@ -184,10 +185,34 @@ def test_the_sentences_give_the_runs_own_numbers(read: Ran, policies: dict[str, 
     assert f"{best['extra_steps']} of its {len(best['steps'])} requests" in said
 
 
-def test_what_it_says_to_type_next_exists(read: Ran) -> None:
-    (line,) = [line for line in read.out.splitlines() if line.strip().startswith("marimo edit")]
-    assert Path(line.split()[2]).is_file()
-    assert str(read.folder) in line
+def next_command(read: Ran, program: str) -> list[str]:
+    after = read.out[read.out.index("Next:") :].splitlines()
+    (line,) = [line for line in after if line.strip().startswith(program)]
+    return line.partition("#")[0].split()
+
+
+def test_the_notebook_that_it_names_exists(read: Ran) -> None:
+    marimo, edit, notebook, *arguments = next_command(read, "marimo")
+    assert (marimo, edit) == ("marimo", "edit")
+    assert Path(notebook).is_file()
+    assert arguments == ["--", "--traces", str(read.folder)]
+
+
+def test_explaining_its_requests_from_their_bytes_finds_what_the_replay_found(
+    read: Ran, policies: dict[str, dict[str, Any]]
+) -> None:
+    _coldturn, *arguments = next_command(read, "coldturn")
+    code = "import sys; from coldturn.replay.cli.app import main; main(sys.argv[1:])"
+    done = subprocess.run(  # noqa: S603 - our own interpreter and code
+        [sys.executable, "-c", code, *arguments, "--json"], capture_output=True, check=True
+    )
+    (lineage,) = json.loads(done.stdout)["lineages"]
+    replayed = policies["catalog-in-suffix"]
+    assert lineage["requests"] == len(replayed["steps"])
+    found = {b["request"]: b["offset"] for b in lineage["breaks"] if b["zone"] == "tools"}
+    steps = enumerate(step["break"] for step in replayed["steps"])
+    assert found == {number: b["offset"] for number, b in steps if b and b["zone"] == "tools"}
+    assert len(found) > 10
 
 
 def test_a_folder_that_cannot_be_made_is_one_clear_sentence(tmp_path: Path) -> None:

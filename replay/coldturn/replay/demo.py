@@ -18,6 +18,7 @@ from coldturn.replay.runner import ReplayOptions, replay_recording
 BEFORE, AFTER, BEST = "catalog-in-system", "catalog-in-suffix", "stable"
 """One agent before and after it moved its catalogue of discovered tools, and the policy that we recommend."""
 DEMO_POLICIES = ("naive", BEFORE, AFTER, BEST)
+LABEL = "demo"
 PROMOTED = "tool_promoted"
 
 
@@ -26,15 +27,19 @@ def recordings_folder() -> AbstractContextManager[Path]:
     return resources.as_file(resources.files("coldturn.replay").joinpath("recordings"))
 
 
-def replay_demo(options: ReplayOptions) -> RecordingResult:
+def replay_demo(out: Path) -> RecordingResult:
     """Replay the shipped recording under the demo's policies.
+
+    Args:
+        out: Folder for a trace per policy, and for the requests of `AFTER`.
 
     Raises:
         TraceFileError: A trace cannot be written.
     """
     with recordings_folder() as folder:
         policies = [POLICIES[name] for name in DEMO_POLICIES]
-        return replay_recording(folder / "demo.jsonl", policies, options)
+        options = ReplayOptions(out=out, requests=frozenset({AFTER}))
+        return replay_recording(folder / f"{LABEL}.jsonl", policies, options)
 
 
 def told(result: RecordingResult) -> Iterator[str]:

@@ -61,17 +61,39 @@ class ReplayOptions:
     Attributes:
         out: Folder for traces; None writes none.
         findings: What a step's break carries.
+        requests: Policies whose requests are written into `out` too, as JSON lines that `explain` reads.
     """
 
     out: Path | None = None
     findings: PairOptions = field(default_factory=PairOptions)
+    requests: frozenset[str] = frozenset()
+
+
+def requests_file(folder: Path, label: str, policy: str) -> Path:
+    """Where a replay writes requests. They are no trace, so the name does not end like one."""
+    return folder / f"{label}.{policy}.requests.ndjson"
 
 
 class StepLog:
     """An observer that notes what a replay reports of each step, and passes everything on."""
 
-    def __init__(self, inner: Observer, source: str, options: PairOptions) -> None:
+    def __init__(
+        self,
+        inner: Observer,
+        source: str,
+        options: PairOptions,
+        keep: Callable[[bytes], object] | None = None,
+    ) -> None:
+        """Note steps.
+
+        Args:
+            inner: Is told everything.
+            source: Name of the recording.
+            options: What a step's break carries.
+            keep: Called with the body of each request.
+        """
         self._inner = inner
+        self._keep = keep
         self._source = source
         self._options = options
         self._rule = LongestPrefix()
@@ -92,6 +114,8 @@ class StepLog:
         if self._run is None or self._run.sent is None:
             raise RuntimeError("bind the log to its run first")
         request = self._run.sent.request
+        if self._keep is not None:
+            self._keep(info.body)
         comparison = info.comparison
         common = comparison.common_bytes if comparison is not None else 0
         estimate = self._rule.step(info.ledger, common, info.scope)
@@ -146,7 +170,8 @@ class _Replay:
         local = tuple(results.host_tool(spec) for spec in self._session.spec.local_tools)
         async with AsyncExitStack() as stack:
             observer, trace = self._observer(stack)
-            log = StepLog(observer, self._opened.source, self._options.findings)
+            keep = self._request_writer(stack)
+            log = StepLog(observer, self._opened.source, self._options.findings, keep)
             store = CatalogueStore(":memory:")
             stack.callback(store.close)
             await stack.enter_async_context(self._hub)
@@ -177,6 +202,18 @@ class _Replay:
         writer = SpanFile(path, mode="replace")
         observer = SpanObserver(writer, clock=self._clock, recording=label, policy=policy)
         return stack.enter_context(observer), str(path)
+
+    def _request_writer(self, stack: AsyncExitStack) -> Callable[[bytes], object] | None:
+        out, policy = self._options.out, self._policy.name
+        if out is None or policy not in self._options.requests:
+            return None
+        file = stack.enter_context(requests_file(out, self._opened.label, policy).open("wb"))
+
+        def write(body: bytes) -> None:
+            started = self._clock.time_ns() / 1e9
+            file.write(b'{"started":%.6f,"request":%b}\n' % (started, body))
+
+        return write
 
     async def _connect(self, spec: ConnectionSpec) -> None:
         url = self._opened.addresses[spec.id]

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from textwrap import fill
 from typing import Annotated
 
 import typer
 
-from coldturn.analysis.pair import PairOptions
 from coldturn.replay.cli.common import print_json, say, stdout
 from coldturn.replay.cli.options import Json
-from coldturn.replay.demo import DEMO_POLICIES, replay_demo, told
+from coldturn.replay.demo import AFTER, DEMO_POLICIES, LABEL, replay_demo, told
 from coldturn.replay.report import comparison_table, connection_lines, playback_line
 from coldturn.replay.results import RecordingResult, ReplayReport
-from coldturn.replay.runner import ReplayOptions
+from coldturn.replay.runner import requests_file
 
 _WIDTH = 100
 
@@ -28,7 +28,7 @@ def demo(
     """Replay the recording that ships with coldturn under four policies, and compare them.
 
     An agent reviews a small repository with five MCP servers, one of 235 tools. Nothing is spawned and no
-    network is used: servers answer as recorded. Traces are written to DIR.
+    network is used: servers answer as recorded. DIR gets a trace per policy, and one policy's requests.
 
     Examples:
         coldturn demo
@@ -36,7 +36,7 @@ def demo(
         coldturn demo --out traces/ --json
     """
     say(f"replaying the recording that ships with coldturn under {', '.join(DEMO_POLICIES)}")
-    result = replay_demo(ReplayOptions(out=out, findings=PairOptions()))
+    result = replay_demo(out)
     if json:
         print_json(ReplayReport([result]).as_json())
     else:
@@ -76,7 +76,8 @@ def _next_commands(out: Path) -> list[str]:
     from coldturn.analysis import notebooks
 
     notebook = Path(next(iter(notebooks.__path__))) / "demo.py"
+    requests = requests_file(out, LABEL, AFTER)
     return [
-        f"  marimo edit {notebook} -- --traces {out}    # a bar per request, every break named",
-        "  coldturn explain REQUESTS.jsonl    # where requests of your own went cold, and why",
+        f"  coldturn explain {quote(str(requests))}    # each break of {AFTER}: was and now",
+        f"  marimo edit {quote(str(notebook))} -- --traces {quote(str(out))}    # a bar per request",
     ]
