@@ -280,3 +280,24 @@ def test_texts_must_be_text_and_two(run: Run) -> None:
     Path("b.md").write_bytes(b"\xff\xfe")
     assert run("explain", "--text", "a.md").code == 2
     assert run("explain", "--text", "a.md", "b.md").code == 2
+
+
+def with_reminder(*users: str, reminder: bool) -> dict[str, Any]:
+    """Chat body whose last user message carries a tagged block at its very end."""
+    request = body(*users)
+    if reminder:
+        blocks = [request["messages"][-1]["content"], "<system-reminder>\nKeep at it.\n</system-reminder>"]
+        request["messages"][-1]["content"] = [{"type": "text", "text": text} for text in blocks]
+    else:
+        text = request["messages"][-1]["content"]
+        request["messages"][-1]["content"] = [{"type": "text", "text": text}]
+    return request
+
+
+def test_a_harmless_break_is_listed_and_fails_nothing_unless_named(run: Run) -> None:
+    name = written("log.jsonl", with_reminder("a", reminder=True), with_reminder("a", reminder=False))
+    ran = run("explain", name, "--json", "--fail-on", "any")
+    assert [found["verdict"] for found in breaks(ran)] == ["broken_harmless"]
+    assert ran.code == 0
+    assert run("explain", name, "--fail-on", "transient_tail_removed").code == 1
+    assert "1 harmless" in run("explain", name).out

@@ -205,6 +205,17 @@ def test_a_cassette_that_was_cut_off_is_never_taken_for_a_shorter_one(cut: float
     assert caught.value.entry is not None
 
 
+def test_a_cassette_that_ends_between_two_entries_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    content = written(yamlserializer, BODY, BODY)
+    cut = content[: content.rindex(b"version:")]
+    with caplog.at_level(logging.WARNING):
+        assert len(list(iter_cassette(cut, name="short.yaml"))) == 2
+    assert "short.yaml" in caplog.text
+    last = list(read_exchanges(cut, name="c"))[-1]
+    assert isinstance(last, EntryError)
+    assert (last.entry, last.torn) == (2, True)
+
+
 @pytest.mark.requirement("REC-3")
 @pytest.mark.parametrize(
     ("content", "said"),

@@ -43,7 +43,8 @@ def iter_cassette(source: Source, *, name: str | None = None) -> Iterator[Intera
         name: What errors call it; the path when not given.
 
     Raises:
-        BrokenCassetteError: An entry is damaged; a torn last line of JSONL is dropped with a warning instead.
+        BrokenCassetteError: An entry is damaged. (Where all that is there is whole, but the file may have been
+            cut off behind it, a warning says so.)
         InputError: It cannot be opened, or is no cassette.
     """
     called = name or (str(source) if not isinstance(source, bytes) else "cassette")
@@ -121,11 +122,8 @@ class _YamlCassette:
         if not {"interactions", "requests"} & set(self._keys):
             raise UnrecognisedInputError(self._name, f"YAML with the keys {', '.join(self._keys[:8])}")
         if "interactions" in self._keys and "version" not in self._keys:
-            yield EntryError(
-                self._name,
-                self._count,
-                "no version line stands behind the last entry: the file may be cut off",
-            )
+            message = "no version line stands behind the last entry: the file may be cut off there"
+            yield EntryError(self._name, self._count, message, torn=True)
 
     def _section(self, key: str) -> Iterator[Interaction | EntryError]:
         if key == "interactions":

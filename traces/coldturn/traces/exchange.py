@@ -49,8 +49,7 @@ class EntryError:
     """One entry that could not be read; the rest of its input was.
 
     Attributes:
-        torn: It is the last line of a recording that was interrupted, so nothing but the entry in flight is
-            missing.
+        torn: Nothing that is there is damaged, but the recording ends where it may have been interrupted.
     """
 
     source: str
