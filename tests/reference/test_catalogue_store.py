@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 from threading import Thread
 
@@ -123,6 +125,30 @@ def test_eight_threads_leave_versions_without_gaps(tmp_path: Path) -> None:
         thread.join()
     store = CatalogueStore(path)
     assert sorted(minted) == list(range(1, store.current("a").version + 1))
+    store.close()
+
+
+@pytest.mark.requirement("CAT-4")
+def test_three_processes_leave_versions_without_gaps(tmp_path: Path) -> None:
+    path = tmp_path / "catalogue.db"
+    CatalogueStore(path).close()
+    program = (
+        "import sys\n"
+        "from coldturn.reference.catalogue import CatalogueStore\n"
+        "from coldturn.reference.catalogue.definition import define\n"
+        "store = CatalogueStore(sys.argv[1])\n"
+        "for _ in range(20):\n"
+        "    made = store.commit('a', [define('x', input_schema={})], ticket=store.ticket('a'), at_ns=1)\n"
+        "    print(made.superseded or made.version)\n"
+    )
+    command = [sys.executable, "-c", program, str(path)]
+    workers = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]  # noqa: S603 - ours
+    lines = [line for worker in workers for line in worker.communicate()[0].split()]
+    store = CatalogueStore(path)
+    assert [worker.returncode for worker in workers] == [0, 0, 0]
+    assert len(lines) == 60
+    minted = sorted(int(line) for line in lines if line != "True")
+    assert minted == list(range(1, store.current("a").version + 1))
     store.close()
 
 

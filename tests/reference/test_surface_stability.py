@@ -308,6 +308,41 @@ async def test_a_removed_tool_leaves_at_the_next_turn_and_is_refused_at_once(
         assert (await ask(bench, "s__b", turn=2)).refusal == "unknown_tool"
 
 
+@pytest.mark.requirement("RES-9")
+async def test_a_tool_that_returns_is_new_again(open_bench: OpenBench, tool_server: MakeServer) -> None:
+    server = tool_server("a", "b")
+    async with open_bench({"s": server}, specs=PRELOADED) as bench:
+        await bench.box.start_turn(1)
+        kept = server.tools.pop()
+        await bench.box.refresher.refresh("s")
+        assert (await bench.box.start_turn(2)).notices == ()
+        server.tools.append(kept)
+        await bench.box.refresher.refresh("s")
+        surface = await bench.box.start_turn(3)
+        assert ("s__b" in bench.names(3), "s__b" in surface.deferred) == (False, True)
+        assert surface.notices == ("New tools of s: b (call them through mcp_call_tool)",)
+
+
+@pytest.mark.requirement("RES-9")
+@pytest.mark.parametrize(("removal", "left"), [("turn", ["s__b"]), ("run", ["s__a", "s__b"])])
+async def test_a_discovered_tool_that_is_removed_leaves_like_any_other_and_an_edited_one_shows_it(
+    removal: str, left: list[str], open_bench: OpenBench, tool_server: MakeServer, tool: Callable[..., Any]
+) -> None:
+    server = tool_server("a", "b")
+    policy = Policy.model_validate({"removal": removal, "promotion": "append"})
+    async with open_bench({"s": server}, specs={"s": {"preload": False}}, policy=policy) as bench:
+        await bench.box.start_turn(1)
+        for name in ("a", "b"):
+            await ask(bench, meta.DESCRIBE, server="s", tool=name)
+        server.tools = [tool("b", "Edited.")]
+        await bench.box.refresher.refresh("s")
+        before = bench.box.step_surface(1, 2).discovered
+        assert [entry.definition.description for entry in before] == ["Does a.", "Does b."]
+        after = (await bench.box.start_turn(2)).discovered
+        assert [entry.definition.name for entry in after] == left
+        assert after[-1].definition.description == "Edited."
+
+
 @pytest.mark.requirement("RES-9", "RES-2")
 async def test_an_edited_definition_shows_new_bytes_at_the_next_turn_once(
     open_bench: OpenBench, tool_server: MakeServer, tool: Callable[..., Any]

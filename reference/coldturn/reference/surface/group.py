@@ -22,7 +22,7 @@ class Group:
         tier: Decided when the server was first read in this Run; None before that.
         shown: Rows whose bytes stand in the prompt (one by one, or as entries of a facade), by name.
         appended: Those of them that came in mid-Run and stand at the end of the array, in order of arrival.
-        baseline: Names that were permitted when the server was first read in this Run.
+        baseline: Names that were permitted when the server was first read in this Run, less those dropped.
         missing_eager: Eager names that the catalogue lacked then, or that are not permitted.
     """
 
@@ -96,6 +96,8 @@ class Group:
 
     def _drop(self, name: str) -> None:
         del self.shown[name]
+        # Should it return, it is new again.
+        self.baseline -= {name}
         if name in self.appended:
             self.appended.remove(name)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from coldturn.reference.catalogue import CatalogueStore, CatalogueTool
 from coldturn.reference.connections import ConnectionState, Hub
 from coldturn.reference.observer import ServerState
 from coldturn.reference.policy import Policy
 from coldturn.reference.surface import meta, notices
+from coldturn.reference.surface.discoveries import Discoveries
 from coldturn.reference.surface.facade import facade
 from coldturn.reference.surface.group import Group
 from coldturn.reference.surface.lines import hint, one_line, server_line
@@ -20,12 +20,6 @@ from coldturn.reference.surface.narrowing import Narrowing
 from coldturn.reference.wire.model import ToolDefinition
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(slots=True)
-class _Discovery:
-    row: CatalogueTool
-    since: tuple[int, int]
 
 
 class SurfacePlan:
@@ -51,7 +45,7 @@ class SurfacePlan:
         self.names = ExposedNames(reserved)
         self._groups: dict[str, Group] = {}
         self._arrivals: list[tuple[str, str | None]] = []
-        self._discovered: dict[tuple[str, str], _Discovery] = {}
+        self._discoveries = Discoveries()
         self._server_lines: tuple[str, ...] = ()
         self._inline: tuple[SurfaceTool, ...] = ()
         self._started = False
@@ -70,8 +64,9 @@ class SurfacePlan:
             self._server_lines = tuple(
                 line for server in sorted(self._groups) if (line := self._line(self._groups[server]))
             )
-        self._follow_discovered()
         self._inline = self._render()
+        inline = {(tool.server, tool.tool) for tool in self._inline if tool.server and tool.tool}
+        self._discoveries.follow(self._narrowing, inline, self._policy)
         self._started = True
 
     def _resolve(self, server: str) -> None:
@@ -188,29 +183,11 @@ class SurfacePlan:
         row = self._narrowing.allowed(server, tool)
         in_array = any((entry.server, entry.tool) == (server, tool) for entry in self._inline)
         if self._policy.promotion == "append" and row is not None and not in_array:
-            self._discovered.setdefault((server, tool), _Discovery(row, (turn, step)))
-
-    def _follow_discovered(self) -> None:
-        inline = {
-            (group.server, name)
-            for group in self._groups.values()
-            if group.tier != "facade"
-            for name in group.shown
-        }
-        for pair, discovery in list(self._discovered.items()):
-            row = self._narrowing.allowed(*pair)
-            if pair in inline or (row is None and self._policy.removal == "turn"):
-                del self._discovered[pair]
-            elif row is not None and row.hash != discovery.row.hash:
-                discovery.row = row
+            self._discoveries.add(row, turn=turn, step=step)
 
     def at_step(self, turn: int, step: int) -> ToolSurface:
         """The surface of one step of the current turn."""
-        discovered = tuple(
-            self.render(discovery.row)
-            for discovery in self._discovered.values()
-            if discovery.since < (turn, step)
-        )
+        discovered = tuple(self.render(row) for row in self._discoveries.at(turn, step))
         shown = {(tool.server, tool.tool) for tool in (*self._inline, *discovered)}
         deferred = frozenset(
             self.names.of(row.server, row.name)
