@@ -173,6 +173,15 @@ def test_without_content_no_prompt_text_is_left() -> None:
     assert found["cause"]
 
 
+def test_without_content_errors_repeat_nothing_of_a_damaged_body() -> None:
+    content = b'{"model": "m" "Zanzibar"}\n' + jsonl(chat("a"))
+    shown = explain(read_exchanges(content, name="in")).errors[0].message
+    hidden = explain(read_exchanges(content, name="in"), PairOptions(content=False)).errors[0].message
+    assert SECRET in shown
+    assert SECRET not in hidden
+    assert "line 1" in hidden
+
+
 def test_more_context_shows_more_of_the_same_text() -> None:
     older, newer = chat("a", system=SYSTEM), chat("a", system=SYSTEM.replace("careful", "careless"))
     (narrow,) = explain(read_exchanges(jsonl(older, newer), name="in")).breaks

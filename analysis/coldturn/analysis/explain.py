@@ -6,6 +6,7 @@ per request to number it, and the findings themselves.
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections import Counter
 from collections.abc import Iterable
@@ -24,6 +25,9 @@ from coldturn.reference.wire.errors import ProviderError, UnreadableReplyError
 from coldturn.reference.wire.model import Reply
 from coldturn.traces.errors import NoRequestsError
 from coldturn.traces.exchange import EntryError, Exchange, ExchangeKind
+
+_QUOTED = re.compile(r"unexpected (['\"]).*\1", re.DOTALL)
+"""Where messages about damaged JSON repeat what stood there."""
 
 
 @dataclass(slots=True)
@@ -55,7 +59,7 @@ class Explainer:
         state = self._sources.setdefault(item.source, _SourceState())
         if isinstance(item, EntryError):
             state.failed += 1
-            self.report.errors.append(ReadError(item.source, item.entry, item.message))
+            self._note(item.source, item.entry, item.message)
             return
         number = state.kinds[ExchangeKind.MODEL]
         state.kinds[item.kind] += 1
@@ -65,10 +69,7 @@ class Explainer:
             request = read_request(item.request_body, url=item.url, fidelity=item.fidelity)
         except UnreadableBodyError as error:
             state.failed += 1
-            message = (
-                str(error) if self.options.content else str(UnreadableBodyError("", offset=error.offset))
-            )
-            self.report.errors.append(ReadError(item.source, item.entry, message.rstrip(": "), error.slug))
+            self._note(item.source, item.entry, str(error), error.slug)
             return
         state.read += 1
         self._place(item, request, number)
@@ -76,14 +77,19 @@ class Explainer:
     def fail(self, source: str, error: ColdturnError) -> None:
         """Note that an input could not be read, or not to its end."""
         self._sources.setdefault(source, _SourceState()).failed += 1
-        self.report.errors.append(ReadError(source, getattr(error, "entry", None), str(error), error.slug))
+        self._note(source, getattr(error, "entry", None), str(error), error.slug)
 
     def finish(self, source: str) -> None:
         """Say that an input is at its end. One that held nothing to explain is named in the errors."""
         state = self._sources.setdefault(source, _SourceState())
         if not state.read and not state.failed:
             error = NoRequestsError(source, _seen(state.kinds))
-            self.report.errors.append(ReadError(source, None, str(error), error.slug))
+            self._note(source, None, str(error), error.slug)
+
+    def _note(self, source: str, entry: int | None, message: str, slug: str | None = None) -> None:
+        if not self.options.content:
+            message = _QUOTED.sub("something unexpected", message)
+        self.report.errors.append(ReadError(source, entry, message, slug))
 
     def _place(self, exchange: Exchange, request: PromptRequest, number: int) -> None:
         reply = _reply(exchange, request)
@@ -104,7 +110,7 @@ class Explainer:
         parent = self._numbers[placed.parent_index]
         if placed.parent is None:
             message = f"request {number} continues request {parent}, which is no longer held: not compared"
-            self.report.errors.append(ReadError(exchange.source, exchange.entry, message))
+            self._note(exchange.source, exchange.entry, message)
             return
         found = self._compare(placed.parent, request)
         if found is not None:

@@ -43,8 +43,8 @@ def iter_cassette(source: Source, *, name: str | None = None) -> Iterator[Intera
         name: What errors call it; the path when not given.
 
     Raises:
-        BrokenCassetteError: An entry is damaged. (Where all that is there is whole, but the file may have been
-            cut off behind it, a warning says so.)
+        BrokenCassetteError: An entry is damaged. (Where all that is there is whole, but the file may have
+            been cut off behind it, a warning says so.)
         InputError: It cannot be opened, or is no cassette.
     """
     called = name or (str(source) if not isinstance(source, bytes) else "cassette")
