@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -42,7 +42,7 @@ class Change:
         return "parent" if self.child is None else "child"
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Pair:
     """Two requests under comparison.
 
@@ -133,36 +133,29 @@ def common_suffix(was: bytes, now: bytes, limit: int) -> int:
     return low
 
 
-def merge(changes: list[Change]) -> list[Change]:
-    """Join changes of one cause and group into the first of them; the order of the rest stays."""
-    merged: list[Change] = []
-    places: dict[tuple[str, str, Zone], int] = {}
-    for change in changes:
-        if change.group is None:
-            merged.append(change)
-            continue
-        key = (change.cause, change.group, change.zone)
-        if key in places:
-            merged[places[key]] = _join(merged[places[key]], change)
-        else:
-            places[key] = len(merged)
-            merged.append(change)
-    return merged
+def merge(changes: Iterable[Change]) -> list[Change]:
+    """Join changes of one cause, zone and group into the first of them; the order of the rest stays."""
+    runs: dict[tuple[object, ...], list[Change]] = {}
+    for place, change in enumerate(changes):
+        key = (change.cause, change.zone, change.group) if change.group is not None else (place,)
+        runs.setdefault(key, []).append(change)
+    return [_joined(run) if len(run) > 1 else run[0] for run in runs.values()]
 
 
-def _join(first: Change, second: Change) -> Change:
-    same_block = (first.parent, first.child) == (second.parent, second.child)
+def _joined(run: list[Change]) -> Change:
+    """One change for all of a run. Hunks of one block all carry the block's growth: it counts once."""
+    growth = {(change.parent, change.child): change.delta for change in run}
     return replace(
-        first,
-        delta=first.delta if same_block else first.delta + second.delta,
-        names=unique(first.names + second.names),
-        kinds=unique(first.kinds + second.kinds),
-        alongside=unique(first.alongside + second.alongside),
-        harmless=first.harmless and second.harmless,
+        run[0],
+        delta=sum(growth.values()),
+        names=unique(name for change in run for name in change.names),
+        kinds=unique(kind for change in run for kind in change.kinds),
+        alongside=unique(cause for change in run for cause in change.alongside),
+        harmless=all(change.harmless for change in run),
     )
 
 
-def unique(words: tuple[str, ...]) -> tuple[str, ...]:
+def unique(words: Iterable[str]) -> tuple[str, ...]:
     """`words` without repetitions, in order of first appearance."""
     return tuple(dict.fromkeys(words))
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeAlias
 
-from coldturn.reference.prefix.causes.change import BlockPair, Change, readable
+from coldturn.reference.prefix.causes.change import BlockPair, Change, readable, unique
 from coldturn.reference.prefix.causes.elision import elision_kind, is_elided, result_text
 from coldturn.reference.prefix.causes.history import History
 from coldturn.reference.prefix.causes.hunks import Texts, hunks
@@ -39,14 +39,10 @@ def _transient(history: History, block: BlockPair) -> list[Change] | None:
         reasons = [reason for hunk in inner if (reason := explain(hunk)) is not None]
         change = replace(
             change,
-            names=_unique(name for reason in reasons for name in reason.names),
-            alongside=_unique(reason.cause for reason in reasons),
+            names=unique(name for reason in reasons for name in reason.names),
+            alongside=unique(reason.cause for reason in reasons),
         )
     return [change]
-
-
-def _unique(words: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(words))
 
 
 def _reminder_at_end(history: History, block: BlockPair) -> list[Change] | None:
@@ -69,15 +65,15 @@ def _elision(history: History, block: BlockPair) -> list[Change] | None:
     labelled = _is_planned(history, block)
     kind = elision_kind(result_text(block.was.facts), result_text(block.now.facts))
     if not labelled and is_elided(block.was) and is_elided(block.now):
-        return [replace(block.change("elision_not_idempotent"), group="history")]
+        return [block.change("elision_not_idempotent")]
     if kind is None and not labelled:
         return None
     kinds = (kind,) if kind else ()
     if history.new_turn and (labelled or block.child < history.last_user):
         confidence = Confidence.OBSERVED if labelled else Confidence.INFERRED
         change = block.change("planned_elision", confidence=confidence, kinds=kinds)
-        return [replace(change, planned=True, group="history")]
-    return [replace(block.change("elision_moving_boundary", kinds=kinds), group="history")]
+        return [replace(change, planned=True)]
+    return [block.change("elision_moving_boundary", kinds=kinds)]
 
 
 def _is_planned(history: History, block: BlockPair) -> bool:
@@ -93,7 +89,7 @@ def _header_only(history: History, block: BlockPair) -> list[Change] | None:
     was, now = header_parts(block.was), header_parts(block.now)
     if len(was) != len(now):
         cause = "content_shape" if was[:1] == now[:1] else "history_rewritten"
-        return [replace(block.change(cause), group="history")]
+        return [block.change(cause)]
     found = [leaf for old, new in zip(was, now, strict=True) for leaf in leaves(old, new)]
     if found and all(map(_is_id, found)):
         cause = "history_id_regenerated" if history.ids_one_to_one else "history_rewritten"
@@ -101,7 +97,7 @@ def _header_only(history: History, block: BlockPair) -> list[Change] | None:
         cause = "empty_field"
     else:
         return None
-    return [replace(block.change(cause), group="history")]
+    return [block.change(cause)]
 
 
 def header_parts(block: Block) -> list[Json]:
@@ -141,10 +137,10 @@ def _json(history: History, block: BlockPair) -> list[Change] | None:
         return _json_text(block)
     was, now = parse(block.was.facts.content), parse(block.now.facts.content)
     if _canonical(was) == _canonical(now):
-        return [replace(block.change("json_format"), group="history")]
+        return [block.change("json_format")]
     found = list(leaves(was, now))
     if found and all(map(_is_empty_field, found)):
-        return [replace(block.change("empty_field"), group="history")]
+        return [block.change("empty_field")]
     return None
 
 
@@ -153,7 +149,7 @@ def _json_text(block: BlockPair) -> list[Change] | None:
         return None
     was, now = parse(block.was.facts.content), parse(block.now.facts.content)
     if isinstance(was, dict | list) and _canonical(was) == _canonical(now):
-        return [replace(block.change("json_format"), group="history")]
+        return [block.change("json_format")]
     return None
 
 

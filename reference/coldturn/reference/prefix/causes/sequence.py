@@ -19,7 +19,6 @@ _SUMMARY = re.compile(
     rb"summar|compact|conversation (?:so far|history)|previous conversation|continued from", re.IGNORECASE
 )
 _REMOVED = "transient_tail_removed"
-_PLAIN = frozenset({"history_rewritten", "block_missing"})
 _UNSAID_MESSAGES = 4
 """Messages that must vanish before one short text in their place is a compaction that does not say so."""
 
@@ -36,7 +35,7 @@ def history_changes(pair: Pair) -> list[Change]:
     for gap in history.found:
         whole = _compaction(history, gap) or _merged(history, gap)
         changes += [whole] if whole is not None else _gap_changes(history, gap)
-    return list(_without_forced_shapes(changes))
+    return [replace(change, group="history") for change in _without_forced_shapes(changes)]
 
 
 def _without_forced_shapes(changes: Sequence[Change]) -> Iterator[Change]:
@@ -123,15 +122,15 @@ def _gap_changes(history: History, gap: Gap) -> list[Change]:
         changes += _run_changes(history, old, new)
         if couple is not None and not ((old or new) and _is_shift(history, couple)):
             changes += message_changes(history, BlockPair(history.pair, *couple))
-    return _rewritten(changes, f"gap {gap.was_start}")
+    return _rewritten(changes)
 
 
-def _rewritten(changes: list[Change], group: str) -> list[Change]:
+def _rewritten(changes: list[Change]) -> list[Change]:
     """Blocks missing beside rewritten ones are part of the same rewriting."""
     if all(change.cause != "history_rewritten" for change in changes):
         return changes
     return [
-        replace(change, cause="history_rewritten", group=group) if change.cause in _PLAIN else change
+        replace(change, cause="history_rewritten") if change.cause == "block_missing" else change
         for change in changes
     ]
 
@@ -223,7 +222,6 @@ def _gone(history: History, indices: Sequence[int], cause: str, *, harmless: boo
         child=None,
         delta=-_size(blocks),
         harmless=harmless,
-        group="history" if cause in {"thinking_stripped", "empty_field"} else None,
     )
 
 
@@ -235,5 +233,4 @@ def _inserted(history: History, indices: Sequence[int], cause: str) -> Change:
         parent=None,
         child=indices[0],
         delta=_size(blocks),
-        group="history" if cause == "empty_field" else None,
     )

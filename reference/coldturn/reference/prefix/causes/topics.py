@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 
 class Topic(StrEnum):
@@ -35,6 +38,7 @@ _TAG = re.compile(r"<(/?)([A-Za-z][\w:.-]*)(?:\s[^<>]*)?>")
 _WORD_BREAK = re.compile(r"[_\-.:/]+|(?<=[a-z])(?=[A-Z])")
 
 
+@lru_cache(maxsize=1024)
 def topic_of(name: str | None) -> Topic | None:
     """The subject that a heading or tag names, or None."""
     if not name:
@@ -43,40 +47,57 @@ def topic_of(name: str | None) -> Topic | None:
     return next((topic for topic, pattern in _TOPICS if pattern.search(words)), None)
 
 
-def enclosing(text: str, at: int) -> list[str]:
-    """Headings and tags that a place stands under, nearest first.
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """A heading's or tag's reach: places from `start` to `end` stand under it."""
 
-    A tag counts when it is closed behind the place; a heading counts until one of its own or a higher level.
-    """
-    found: list[tuple[int, str]] = []
-    level = 7
-    for heading in reversed(list(_HEADING.finditer(text, 0, _line_end(text, at)))):
-        if len(heading[1]) < level:
-            level = len(heading[1])
-            found.append((heading.start(), heading[2]))
-    found += _open_tags(text, at)
-    return [name for _, name in sorted(found, reverse=True)]
+    name: str
+    start: int
+    end: int
+    opened: int
+
+
+@lru_cache(maxsize=32)
+def _scopes(text: str) -> tuple[_Scope, ...]:
+    """All scopes of a text, in the order in which they open."""
+    return tuple(sorted([*_headings(text), *_tags(text)], key=lambda scope: scope.opened))
+
+
+def _headings(text: str) -> Iterator[_Scope]:
+    """A heading counts, from its own line on, until one of its own or a higher level."""
+    open_ones: list[tuple[int, re.Match[str]]] = []
+    for heading in _HEADING.finditer(text):
+        level = len(heading[1])
+        while open_ones and open_ones[-1][0] >= level:
+            yield _under(open_ones.pop()[1], heading.start() - 1)
+        open_ones.append((level, heading))
+    for _, heading in open_ones:
+        yield _under(heading, len(text))
+
+
+def _under(heading: re.Match[str], end: int) -> _Scope:
+    return _Scope(heading[2], heading.start(), end, heading.start())
+
+
+def _tags(text: str) -> Iterator[_Scope]:
+    """A tag counts when it is closed, between its two brackets."""
+    stack: list[re.Match[str]] = []
+    for tag in _TAG.finditer(text):
+        if not tag[1]:
+            stack.append(tag)
+            continue
+        for index in range(len(stack) - 1, -1, -1):
+            if stack[index][2] == tag[2]:
+                yield _Scope(tag[2], stack[index].end(), tag.start(), stack[index].start())
+                del stack[index:]
+                break
+
+
+def enclosing(text: str, at: int) -> list[str]:
+    """Headings and tags that a place stands under, nearest first."""
+    return [scope.name for scope in reversed(_scopes(text)) if scope.start <= at <= scope.end]
 
 
 def topic_at(text: str, at: int) -> Topic | None:
     """The subject of the nearest heading or tag that has one."""
     return next((topic for name in enclosing(text, at) if (topic := topic_of(name)) is not None), None)
-
-
-def _line_end(text: str, at: int) -> int:
-    end = text.find("\n", at)
-    return len(text) if end < 0 else end
-
-
-def _open_tags(text: str, at: int) -> list[tuple[int, str]]:
-    stack: list[tuple[int, str]] = []
-    for tag in _TAG.finditer(text, 0, at):
-        closing, name = tag[1], tag[2]
-        if not closing:
-            stack.append((tag.start(), name))
-            continue
-        for index in range(len(stack) - 1, -1, -1):
-            if stack[index][1] == name:
-                del stack[index:]
-                break
-    return [(start, name) for start, name in stack if f"</{name}>" in text[at:]]
