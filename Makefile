@@ -2,9 +2,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-CODE := reference traces analysis replay tests benchmarks
+CODE := reference traces analysis replay tests benchmarks docs
 
-.PHONY: demo test check format bench record-demo clean
+.PHONY: demo test check format bench readme record-demo clean
 
 $(VENV)/.stamp: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "coldturn needs Python 3.11 or newer: make PYTHON=python3.11")'
