@@ -13,6 +13,8 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from coldturn.replay.cli.app import main as coldturn
+
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 BLOCKS: Mapping[str, tuple[str, ...]] = {
@@ -31,8 +33,6 @@ def output_of(arguments: tuple[str, ...]) -> str:
     Raises:
         SystemExit: when the command fails.
     """
-    from coldturn.replay.cli.app import main
-
     out = io.StringIO()
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -41,7 +41,7 @@ def output_of(arguments: tuple[str, ...]) -> str:
         contextlib.redirect_stderr(io.StringIO()),
     ):
         try:
-            main([*arguments, *(("--out", folder) if arguments[0] == "demo" else ())])
+            coldturn([*arguments, *(("--out", folder) if arguments[0] == "demo" else ())])
         except SystemExit as end:
             if end.code:
                 raise
