@@ -203,6 +203,12 @@ def test_memories(before: str, after: str) -> None:
     assert catalogue(after, before).cause == "memory_injection"
 
 
+def test_a_comment_in_a_code_block_is_no_heading() -> None:
+    before = "## Rules\n\n```sh\n# load the memory\nmake\n```\n\n- alpha: the first rule of all\n"
+    found = catalogue(before, before.replace("- alpha", "- omega: one more rule stands here\n- alpha"))
+    assert (found.cause, found.section) == ("system_edited", "## Rules")
+
+
 def test_text_behind_a_closed_memory_is_none() -> None:
     before, after = (f"<memory>\ntea\n</memory>\nAlways answer {how}.\n" for how in ("briefly", "at length"))
     assert catalogue(before, after).cause == "system_micro_drift"

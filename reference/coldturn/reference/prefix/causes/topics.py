@@ -33,7 +33,9 @@ _TOPICS: tuple[tuple[Topic, re.Pattern[str]], ...] = tuple(
         (Topic.ENVIRONMENT, r"\benv(?:ironment)?\b|\bworkspace\b|\bgit ?status\b|\bworking directory\b"),
     )
 )
-_HEADING = re.compile(r"^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$", re.MULTILINE)
+_HEADING = re.compile(
+    r"^ {0,3}(?:(?P<fence>`{3,}|~{3,}).*|(?P<level>#{1,6})[ \t]+(?P<name>\S.*))$", re.MULTILINE
+)
 _TAG = re.compile(r"<(/?)([A-Za-z][\w:.-]*)(?:\s[^<>]*)?>")
 _WORD_BREAK = re.compile(r"[_\-.:/]+|(?<=[a-z])(?=[A-Z])")
 
@@ -66,8 +68,13 @@ def _scopes(text: str) -> tuple[_Scope, ...]:
 def _headings(text: str) -> Iterator[_Scope]:
     """A heading counts, from its own line on, until one of its own or a higher level."""
     open_ones: list[tuple[int, re.Match[str]]] = []
+    fenced = False
     for heading in _HEADING.finditer(text):
-        level = len(heading[1])
+        if heading["fence"]:
+            fenced = not fenced
+        if fenced or heading["fence"]:
+            continue
+        level = len(heading["level"])
         while open_ones and open_ones[-1][0] >= level:
             yield _under(open_ones.pop()[1], heading.start() - 1)
         open_ones.append((level, heading))
@@ -76,7 +83,7 @@ def _headings(text: str) -> Iterator[_Scope]:
 
 
 def _under(heading: re.Match[str], end: int) -> _Scope:
-    return _Scope(heading[2], heading.start(), end, heading.start())
+    return _Scope(heading["name"], heading.start(), end, heading.start())
 
 
 def _tags(text: str) -> Iterator[_Scope]:
