@@ -63,7 +63,7 @@ READ_SURFACES = {"anthropic", "chat", "openai-responses"}
 
 
 def truth(corpus: Path) -> dict[tuple[str, str], list[dict[str, str]]]:
-    """Reported tokens by repository and cassette, of cassettes whose calls are all on surfaces that we read."""
+    """Reported tokens by repository and cassette, where all calls are on surfaces that we read."""
     rows: dict[tuple[str, str], list[dict[str, str]]] = {}
     with (corpus / "cached_token_truth.tsv").open(newline="") as file:
         for row in csv.DictReader(file, delimiter="\t"):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import json
+import os
 import pkgutil
 import re
 import signal
@@ -26,10 +28,12 @@ ROOT = Path(__file__).parents[2]
 HELP_SECONDS = 0.5
 
 
-def launched(*arguments: str) -> subprocess.Popen[bytes]:
+def launched(*arguments: str, encoding: str = "utf-8") -> subprocess.Popen[bytes]:
     """A Python process of our own."""
     pipe = subprocess.PIPE
-    return subprocess.Popen([sys.executable, *arguments], stdin=pipe, stdout=pipe, stderr=pipe)  # noqa: S603 - our own program
+    environment = {**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
+    command = [sys.executable, *arguments]
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment)  # noqa: S603 - ours
 
 
 PROGRAM = ("-m", "coldturn.replay.cli.app")
@@ -96,6 +100,22 @@ def _wait_until_reading(pid: int) -> None:
     deadline = time.monotonic() + 20
     while state.exists() and "pipe" not in state.read_text() and time.monotonic() < deadline:
         pass
+
+
+def test_an_output_that_is_no_utf_8_still_prints(tmp_path: Path) -> None:
+    older, newer = tmp_path / "a.md", tmp_path / "b.md"
+    older.write_text("# Rules\n\nnaïve ⏎ 1", encoding="utf-8")
+    newer.write_text("# Rules\n\nnaïve ⏎ 2", encoding="utf-8")
+    for options in ([], ["--json"]):
+        with launched(
+            *PROGRAM, "diff", "--text", str(older), str(newer), *options, encoding="ascii"
+        ) as running:
+            out, errors = running.communicate()
+        assert errors == b""
+        assert running.returncode == 0
+        assert b"na\\u00efve" in out or b"na\\xefve" in out
+        if options:
+            assert json.loads(out)["lineages"][0]["breaks"][0]["was"] == "1"
 
 
 def subclasses(cls: type[ColdturnError]) -> Iterator[type[ColdturnError]]:

@@ -115,6 +115,10 @@ def test_settings_stand_in_pyproject(run: Run) -> None:
     assert run("explain", broken_pair()).code == 1
     Path("pyproject.toml").write_text("[tool.coldturn]\nno-content = true\njson = true\n", encoding="utf-8")
     assert run("explain", broken_pair()).json["lineages"][0]["breaks"][0]["was"] is None
+    Path("pyproject.toml").write_text('[tool.coldturn.explain]\nformat = "jsonl"\n', encoding="utf-8")
+    assert run("explain", broken_pair()).code == 0
+    Path("pyproject.toml").write_text("[tool.coldturn.explain]\nno-contnt = true\n", encoding="utf-8")
+    assert "no-contnt" in run("explain", broken_pair()).err
     Path("pyproject.toml").write_text("[tool.coldturn\n", encoding="utf-8")
     ran = run("explain", broken_pair())
     assert ran.code == 2
@@ -126,6 +130,9 @@ def test_one_request_can_be_picked(run: Run) -> None:
     name = written("log.jsonl", *(body("a", system=system) for system in (SYSTEM, GROWN, again)))
     assert [found["request"] for found in breaks(run("explain", name, "--json"))] == [1, 2]
     assert [found["request"] for found in breaks(run("explain", name, "--json", "--request", "1"))] == [1]
+    ran = run("explain", name, "--request", "3")
+    assert ran.code == 2
+    assert "3 requests" in ran.err
 
 
 def breaks(ran: Ran) -> list[dict[str, Any]]:

@@ -86,6 +86,11 @@ class Explainer:
             error = NoRequestsError(source, _seen(state.kinds))
             self._note(source, None, str(error), error.slug)
 
+    @property
+    def most_requests(self) -> int:
+        """Model requests of the source that has most of them."""
+        return max((state.kinds[ExchangeKind.MODEL] for state in self._sources.values()), default=0)
+
     def _note(self, source: str, entry: int | None, message: str, slug: str | None = None) -> None:
         if not self.options.content:
             message = _QUOTED.sub("something unexpected", message)

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from inspect import signature
+from io import TextIOWrapper
 from typing import Annotated, Any
 
 import typer
@@ -36,6 +38,9 @@ class Command:
         function: Callable[..., Any] = getattr(module, self.function)
         return function
 
+
+_INTERRUPTED = 130
+"""What shells report of a program that Ctrl-C ended."""
 
 COMMANDS = (
     Command("demo", "Replay the recording that ships with coldturn under four policies.", "demo"),
@@ -73,11 +78,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     wanted = next((word for word in given if not word.startswith("-")), "")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         build(wanted)(given, prog_name="coldturn")
     except ColdturnError as error:
         sys.stderr.write(f"coldturn: {error} [{error.slug}]\n")
         sys.exit(getattr(error, "exit_code", ExitCode.UNUSABLE))
+    except KeyboardInterrupt:
+        sys.exit(_INTERRUPTED)
 
 
 def build(wanted: str) -> typer.Typer:
@@ -86,18 +96,24 @@ def build(wanted: str) -> typer.Typer:
     Raises:
         ColdturnError: The settings in pyproject.toml are wrong.
     """
+    functions = {
+        command.name: command.load() if command.name == wanted else _placeholder for command in COMMANDS
+    }
+    options = signature(functions.get(wanted, _placeholder)).parameters.keys()
     app = typer.Typer(
         name="coldturn",
         help=ABOUT,
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"], "default_map": read_settings(wanted)},
+        context_settings={
+            "help_option_names": ["-h", "--help"],
+            "default_map": read_settings(wanted, options),
+        },
     )
     app.callback()(_root)
     for command in COMMANDS:
-        function = command.load() if command.name == wanted else _placeholder
-        app.command(command.name, short_help=command.help, help=None)(function)
+        app.command(command.name, short_help=command.help)(functions[command.name])
     return app
 
 

@@ -33,12 +33,13 @@ def say(message: str) -> None:
 
 
 def print_json(value: Any) -> None:  # noqa: ANN401 - any JSON
-    """Print a result for machines. Text with lone surrogates is escaped, since UTF-8 cannot hold it."""
+    """Print a result for machines. What the output's encoding cannot hold (lone surrogates) is escaped."""
     try:
-        text = orjson.dumps(value, option=orjson.OPT_INDENT_2)
-    except TypeError:
-        text = json.dumps(value, indent=2).encode()
-    sys.stdout.write(text.decode() + "\n")
+        text = orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+        text.encode(sys.stdout.encoding or "utf-8")
+    except (TypeError, UnicodeEncodeError):
+        text = json.dumps(value, indent=2)
+    sys.stdout.write(text + "\n")
 
 
 @contextmanager

@@ -63,6 +63,11 @@ def explain(  # noqa: PLR0913, PLR0917 - a command's options are its parameters
         explainer = Explainer(options)
         reading = read_all(explainer, inputs, format_)
         report = explainer.report
+        if request is not None and 0 < explainer.most_requests <= request:
+            raise usage_error(
+                f"--request {request}: the inputs hold {explainer.most_requests} requests each at most, "
+                "counted from 0"
+            )
     finish(report, reading, wanted, strict=strict, as_json=json, request=request)
 
 
