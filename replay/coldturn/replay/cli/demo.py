@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from shlex import quote
+from shutil import which
 from textwrap import fill
 from typing import Annotated
 
@@ -78,6 +80,15 @@ def _next_commands(out: Path) -> list[str]:
     notebook = Path(next(iter(notebooks.__path__))) / "demo.py"
     requests = requests_file(out, LABEL, AFTER)
     return [
-        f"  coldturn explain {quote(str(requests))}    # each break of {AFTER}: was and now",
-        f"  marimo edit {quote(str(notebook))} -- --traces {quote(str(out))}    # a bar per request",
+        f"  {_typed('coldturn')} explain {quote(str(requests))}    # each break of {AFTER}: was and now",
+        f"  {_typed('marimo')} edit {quote(str(notebook))} -- --traces {quote(str(out))}    # requests as bars",
     ]
+
+
+def _typed(program: str) -> str:
+    """How to call a program: by name where the shell finds it, else where this environment keeps it."""
+    beside = Path(sys.executable).with_name(program)
+    if which(program) or not beside.exists():
+        return program
+    here = Path.cwd()
+    return quote(str(beside.relative_to(here) if beside.is_relative_to(here) else beside))
