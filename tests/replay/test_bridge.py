@@ -68,6 +68,8 @@ async def test_handshake_era_with_a_question_in_mid_call_and_a_changing_list(tmp
     assert seen == [1.0, 2.0]
     entries = [orjson.loads(line) for line in path.read_bytes().splitlines()][1:]
     assert {entry["request"]["uri"] for entry in entries} == {"http://stdio.toy.invalid/mcp"}
+    (asked,) = (entry for entry in entries if '"ask"' in (entry["request"]["body"] or ""))
+    assert "elicitation/create" in asked["response"]["body"]["string"]  # on the stream of the call that asks
     (stream,) = (entry for entry in entries if entry["request"]["method"] == "GET")
     assert "notifications/tools/list_changed" in stream["response"]["body"]["string"]
 

@@ -139,3 +139,41 @@ def test_a_missing_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
 def test_help_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:
     assert _run("--help") == 0
     assert "coldturn replay session.jsonl" in capsys.readouterr().out
+
+
+def test_a_folder_may_hold_other_kinds_of_files(
+    tape: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "other.json").write_text('{"model": "m", "messages": []}')
+    assert _run(str(tmp_path), "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert [len(document["recordings"]), len(document["errors"])] == [1, 1]
+    tape.unlink()
+    assert _run(str(tmp_path)) == 2  # nothing could be replayed
+
+
+def test_recordings_of_the_same_name_get_traces_of_their_own(
+    tape: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    twin = tmp_path / "twin" / tape.name
+    twin.parent.mkdir()
+    twin.write_bytes(tape.read_bytes())
+    assert _run(str(tape), str(twin), "--out", str(tmp_path / "out"), "--json") == 0
+    recordings = json.loads(capsys.readouterr().out)["recordings"]
+    traces = [Path(recording["policies"][0]["trace"]).name for recording in recordings]
+    assert traces == ["tape.stable.jsonl", "tape-2.stable.jsonl"]
+
+
+def test_a_trace_never_overwrites_a_recording(
+    tape: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # the session file's recording stands where the trace would go
+    recording = tape.rename(tmp_path / "x.stable.jsonl")
+    content = recording.read_bytes()
+    session = tmp_path / "x.session.toml"
+    session.write_text(
+        'cassette = "x.stable.jsonl"\n[spec]\n[[spec.connections]]\nid = "Files"\n[[turns]]\nuser = "go"\n'
+    )
+    assert _run(str(session), "--out", str(tmp_path)) == 2
+    assert "exists already" in capsys.readouterr().err
+    assert recording.read_bytes() == content

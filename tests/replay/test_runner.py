@@ -97,6 +97,21 @@ def test_the_clock_is_the_recordings_and_nobody_waits(
     assert starts == [pytest.approx(1.0), pytest.approx(90.0)]
 
 
+@pytest.mark.requirement("REP-3")
+def test_a_server_that_announces_nothing_is_asked_again_when_the_recording_shows_other_tools(
+    write_tape: WriteTape, mcp_tape: McpTape, tmp_path: Path
+) -> None:
+    later = mcp_tape([(90.0, "extra", {}, "E")], at=80.0, tools=["read_file", "write_file", "extra"])
+    result = _replayed(write_tape([*mcp_tape(THREE_CALLS[:2]), *later]), out=tmp_path)
+    spans = _spans(result)
+    lists = [span for span in spans if span["name"] == "tools/list"]
+    assert len(lists) == 2
+    called = [span["name"] for span in spans if span["name"].startswith("execute_tool")]
+    # new tools of a known server are reached through the meta tools until the next boundary
+    assert called[-1] == "execute_tool mcp_call_tool"
+    assert result.playback.unplayed == 1  # the second handshake
+
+
 @pytest.mark.requirement("REP-5")
 def test_calls_of_deferred_tools_become_list_describe_call(write_tape: WriteTape, mcp_tape: McpTape) -> None:
     path = write_tape(mcp_tape(THREE_CALLS, tools=_many_tools(150)))

@@ -28,17 +28,14 @@ class OpenedRecording:
     Attributes:
         source: Its name as the user gave it.
         addresses: Recorded address of each of the Spec's connections, by connection id.
+        label: Its short name: it goes into traces, which are the same wherever the file lies.
     """
 
     source: str
     recording: Recording
     script: Script
     addresses: dict[str, str]
-
-    @property
-    def label(self) -> str:
-        """Its short name: it goes into traces, which are the same wherever the file lies."""
-        return recording_label(self.source)
+    label: str
 
 
 def recording_label(source: str) -> str:
@@ -70,7 +67,7 @@ def open_replayable(path: str | Path) -> OpenedRecording:
     recording = open_recording(given)
     script = derive_script(recording)
     addresses = {endpoint.id: endpoint.url for endpoint in script.endpoints}
-    return OpenedRecording(str(path), recording, script, addresses)
+    return OpenedRecording(str(path), recording, script, addresses, recording_label(str(path)))
 
 
 def read_session(path: Path) -> Session:
@@ -98,7 +95,8 @@ def _with_session(path: Path, source: str) -> OpenedRecording:
     endpoints = endpoints_of(recording)
     addresses = _addresses(path, session, endpoints)
     _check_names(path, session)
-    return OpenedRecording(source, recording, Script(session, endpoints, clocked=False), addresses)
+    script = Script(session, endpoints, clocked=False)
+    return OpenedRecording(source, recording, script, addresses, recording_label(source))
 
 
 def _addresses(path: Path, session: Session, endpoints: tuple[Endpoint, ...]) -> dict[str, str]:

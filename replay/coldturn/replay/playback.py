@@ -144,7 +144,8 @@ class Playback:
 def _in_words(entry: Entry) -> str:
     if entry.rpc is None:
         return f"{entry.method} {entry.server}"
-    return f"{entry.server} {call_key(entry.server, entry.rpc)}"
+    key = call_key(entry.server, entry.rpc)
+    return f"{key.method} {key.subject}".rstrip() + f" of {entry.server}"
 
 
 class _Notices(httpx2.AsyncByteStream):

@@ -71,6 +71,15 @@ def playback_line(result: PolicyResult) -> str:
     )
 
 
+def leftover_lines(result: PolicyResult, *, limit: int = 5) -> Iterator[str]:
+    """Recorded MCP entries that the replay did not need, the first few by name."""
+    left = result.playback.leftover
+    for line in left[:limit]:
+        yield f"  not played: {line}"
+    if len(left) > limit:
+        yield f"  not played: {len(left) - limit} more"
+
+
 def connection_lines(recording: RecordingResult) -> Iterator[str]:
     """What the recording holds, a line per server."""
     for found in recording.connections:

@@ -33,6 +33,7 @@ from coldturn.reference.prefix.request import PromptRequest
 from coldturn.reference.run import Host, Run, open_run
 from coldturn.reference.spec import ConnectionSpec
 from coldturn.reference.surface.toolbox import Toolbox
+from coldturn.replay.errors import RecordingExistsError
 from coldturn.replay.loading import OpenedRecording, open_replayable
 from coldturn.replay.playback import Playback
 from coldturn.replay.policies import file_name
@@ -199,6 +200,9 @@ class _Replay:
             return NullObserver(), None
         label, policy = self._opened.label, self._policy.name
         path = self._options.out / f"{label}.{file_name(self._policy)}.jsonl"
+        inputs = {Path(self._opened.source).resolve(), Path(self._opened.recording.source).resolve()}
+        if path.resolve() in inputs:
+            raise RecordingExistsError(str(path))
         writer = SpanFile(path, mode="replace")
         observer = SpanObserver(writer, clock=self._clock, recording=label, policy=policy)
         return stack.enter_context(observer), str(path)
@@ -256,14 +260,27 @@ async def replay_policy(
 
 
 def replay_recording(
-    path: str | Path, policies: Sequence[Policy], options: ReplayOptions | None = None
+    path: str | Path,
+    policies: Sequence[Policy],
+    options: ReplayOptions | None = None,
+    *,
+    taken: set[str] | None = None,
 ) -> RecordingResult:
     """Replay one recording under each policy, one after the other.
+
+    Args:
+        path: A cassette or a session file.
+        policies: What to replay it under.
+        options: Where traces go and what breaks carry.
+        taken: Labels of recordings before it, which this one adds its own to; equal ones are numbered.
 
     Raises:
         ColdturnError: It cannot be read, or a replay of it failed.
     """
     opened = open_replayable(path)
+    if taken is not None:
+        opened = replace(opened, label=_unused(opened.label, taken))
+        taken.add(opened.label)
     done = [anyio.run(replay_policy, opened, policy, options) for policy in policies]
     return RecordingResult(
         source=opened.source,
@@ -275,6 +292,14 @@ def replay_recording(
         policies=tuple(done),
         notes=opened.script.notes,
     )
+
+
+def _unused(label: str, taken: set[str]) -> str:
+    number, found = 2, label
+    while found in taken:
+        found = f"{label}-{number}"
+        number += 1
+    return found
 
 
 def replay(
@@ -293,9 +318,10 @@ def replay(
         progress: Called after each recording.
     """
     report = ReplayReport()
+    taken: set[str] = set()
     for path in paths:
         try:
-            report.recordings.append(replay_recording(path, policies, options))
+            report.recordings.append(replay_recording(path, policies, options, taken=taken))
         except ColdturnError as error:
             report.errors.append(ReadError(str(path), getattr(error, "entry", None), str(error), error.slug))
         if progress is not None:

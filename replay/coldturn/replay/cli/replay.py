@@ -12,12 +12,14 @@ from coldturn.analysis.pair import PairOptions
 from coldturn.reference.policy import Policy
 from coldturn.replay.cli.common import print_json, progress, say, stdout
 from coldturn.replay.cli.exit_codes import ExitCode
-from coldturn.replay.cli.inputs import expand
+from coldturn.replay.cli.inputs import STANDARD_INPUT, expand
 from coldturn.replay.cli.options import Context, Json, NoContent, usage_error
+from coldturn.replay.errors import NothingToReplayError
 from coldturn.replay.policies import policy_named, with_settings
 from coldturn.replay.report import (
     comparison_table,
     connection_lines,
+    leftover_lines,
     playback_line,
     step_lines,
     summary_line,
@@ -25,6 +27,16 @@ from coldturn.replay.report import (
 from coldturn.replay.results import RecordingResult, ReplayReport
 from coldturn.replay.runner import ReplayOptions
 from coldturn.replay.runner import replay as replay_all
+from coldturn.traces.errors import NumbersOnlyError, UnrecognisedInputError, UnsupportedFormatError
+
+_OTHER_KINDS = frozenset(
+    {
+        UnrecognisedInputError.slug,
+        UnsupportedFormatError.slug,
+        NumbersOnlyError.slug,
+        NothingToReplayError.slug,
+    }
+)
 
 Out = Annotated[
     Path | None, typer.Option("--out", metavar="DIR", help="Write each replay's spans there as JSON lines.")
@@ -64,16 +76,25 @@ def replay(
     """
     policies = _policies(policy, set_ or [], compare)
     options = ReplayOptions(out=out, findings=PairOptions(content=not no_content, context=context))
-    paths = [one.source for one in expand(recordings) if isinstance(one.source, Path)]
-    if not paths:
+    inputs = list(expand(recordings))
+    if STANDARD_INPUT in recordings:
         raise usage_error("replay reads files: name a cassette or a session file, not -")
     with progress("recordings replayed") as ticker:
-        report = replay_all(paths, policies, options, progress=ticker.step)
-    finish(report, as_json=json, compared=compare is not None)
+        report = replay_all([one.name for one in inputs], policies, options, progress=ticker.step)
+    _print(report, as_json=json, compared=compare is not None)
+    raise typer.Exit(_code(report, {one.name for one in inputs if one.found}))
 
 
-def finish(report: ReplayReport, *, as_json: bool, compared: bool) -> None:
-    """Print a report and leave with its exit code: 2 when a recording could not be replayed."""
+def _code(report: ReplayReport, found: set[str]) -> ExitCode:
+    """What could not be replayed fails, except a file of another kind that a folder happened to hold."""
+    failed = {e.slug for e in report.errors if e.source not in found or e.slug not in _OTHER_KINDS}
+    if not failed and report.recordings:
+        return ExitCode.FINE
+    failed = failed or {error.slug for error in report.errors}
+    return ExitCode.CANNOT_EVALUATE if failed == {NumbersOnlyError.slug} else ExitCode.UNUSABLE
+
+
+def _print(report: ReplayReport, *, as_json: bool, compared: bool) -> None:
     if as_json:
         print_json(report.as_json())
     else:
@@ -85,7 +106,6 @@ def finish(report: ReplayReport, *, as_json: bool, compared: bool) -> None:
     for error in report.errors:
         place = "" if error.message.startswith(error.source) else f"{error.source}: "
         say(f"{place}{error.message}" + (f" [{error.slug}]" if error.slug else ""))
-    raise typer.Exit(ExitCode.UNUSABLE if report.errors else ExitCode.FINE)
 
 
 def _text(recording: RecordingResult, *, compared: bool) -> list[str]:
@@ -96,7 +116,8 @@ def _text(recording: RecordingResult, *, compared: bool) -> list[str]:
         lines += ["", comparison_table(recording.policies)]
     else:
         for result in recording.policies:
-            lines += ["", *step_lines(result), "", summary_line(result), playback_line(result)]
+            lines += ["", *step_lines(result), "", summary_line(result)]
+            lines += [playback_line(result), *leftover_lines(result)]
     traces = [result.trace for result in recording.policies if result.trace is not None]
     return [*lines, *(f"trace: {trace}" for trace in traces), ""]
 
