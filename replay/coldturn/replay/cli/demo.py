@@ -78,10 +78,10 @@ def _next_commands(out: Path) -> list[str]:
     from coldturn.analysis import notebooks
 
     notebook = Path(next(iter(notebooks.__path__))) / "demo.py"
-    requests = requests_file(out, LABEL, AFTER)
+    requests, traces = quote(str(requests_file(out, LABEL, AFTER))), quote(str(out))
     return [
-        f"  {_typed('coldturn')} explain {quote(str(requests))}    # each break of {AFTER}: was and now",
-        f"  {_typed('marimo')} edit {quote(str(notebook))} -- --traces {quote(str(out))}    # requests as bars",
+        f"  {_typed('coldturn')} explain {requests}    # each break of {AFTER}: was and now",
+        f"  {_typed('marimo')} edit {quote(str(notebook))} -- --traces {traces}    # requests as bars",
     ]
 
 
