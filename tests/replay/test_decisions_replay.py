@@ -216,6 +216,17 @@ def test_side_calls_and_retries_are_left_out_and_told(write_tape: WriteTape, mcp
     assert any("1 repeated" in note for note in script.notes)
 
 
+def test_a_conversation_that_began_before_the_recording_is_told(write_tape: WriteTape) -> None:
+    history = [
+        {"role": "user", "content": "old"},
+        {"role": "assistant", "content": "answered"},
+        {"role": "user", "content": "new"},
+    ]
+    script = _script(write_tape([(0.0, CHAT, _chat(history), _chat_reply("Yes."))]))
+    assert [turn.user for turn in script.session.turns] == ["new"]
+    assert any("began before the recording" in note for note in script.notes)
+
+
 def test_calls_through_our_own_meta_tools_are_calls_of_what_they_name(
     write_tape: WriteTape, mcp_tape: McpTape
 ) -> None:

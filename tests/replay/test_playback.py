@@ -291,6 +291,18 @@ async def test_trace_context_tokens_and_ids_do_not_matter_but_other_meta_does(tm
 
 
 @pytest.mark.anyio
+async def test_a_recording_without_a_handshake_still_opens_a_session(tmp_path: Path) -> None:
+    listed = {"tools": [{"name": "x", "inputSchema": {"type": "object"}}]}
+    call = _rpc("tools/call", name="x", arguments={})
+    answers = [(0, _rpc("tools/list"), listed), (1, call, {"content": [{"type": "text", "text": "played"}]})]
+    playback = Playback(_hand_made(tmp_path / "bare.jsonl", answers))
+    with anyio.fail_after(10):
+        async with _client(playback) as client:
+            assert _text(await client.call_tool("x", {})) == "played"
+    assert playback.misses == []
+
+
+@pytest.mark.anyio
 async def test_what_nothing_depends_on_is_answered_politely(tmp_path: Path) -> None:
     playback = Playback(_hand_made(tmp_path / "x.jsonl", [(0, _rpc("tools/list"), {"tools": []})]))
     async with httpx2.AsyncClient(transport=playback.transport()) as client:

@@ -57,6 +57,8 @@ def conversations_of(recording: Recording) -> Conversations:
         notes.append(f"{aside} model requests of sub-agents or side calls are not replayed")
     if retried := len(read) - len(kept):
         notes.append(f"{retried} repeated model requests are taken as retries")
+    if agents and agents[0].asked.continues:
+        notes.append("the conversation began before the recording; what was said before is not replayed")
     return Conversations(tuple(_turns(agents)), results, tuple(notes))
 
 

@@ -237,10 +237,16 @@ class PlaybackTransport(httpx2.AsyncBaseTransport):
         if entry is not None:
             self._playback.played(entry)
             return _response(entry, _for(rpc, entry))
+        return self._unrecorded(server, rpc)
+
+    def _unrecorded(self, server: str, rpc: Rpc) -> httpx2.Response:
         if rpc.method == "server/discover":
             return _error(rpc, METHOD_NOT_FOUND, "Method not found")
+        if rpc.method == "initialize":
+            return _result(rpc, _plain_handshake(server, rpc))
         if self._index.is_polite(rpc):
-            return _json({"jsonrpc": "2.0", "id": rpc.id, "result": {}})
+            return _result(rpc, {})
+        key = call_key(server, rpc)
         return _error(rpc, INTERNAL_ERROR, str(self._playback.miss(str(key), self._index.nearest(key))))
 
     def _subscription(self, server: str, rpc: Rpc) -> httpx2.Response:
@@ -270,6 +276,19 @@ def _response(entry: Entry, body: bytes) -> httpx2.Response:
     if body and not any(name == "content-type" for name, _ in headers):
         headers.append(("content-type", entry.content_type))
     return httpx2.Response(entry.status, headers=headers, stream=_Parts(body, entry.chunks))
+
+
+def _plain_handshake(server: str, rpc: Rpc) -> dict[str, object]:
+    """For a recording that begins behind the handshake, or was made in the era without one."""
+    return {
+        "protocolVersion": rpc.params.get("protocolVersion"),
+        "capabilities": {"tools": {}},
+        "serverInfo": {"name": server, "version": ""},
+    }
+
+
+def _result(rpc: Rpc, result: object) -> httpx2.Response:
+    return _json({"jsonrpc": "2.0", "id": rpc.id, "result": result})
 
 
 def _json(message: object) -> httpx2.Response:

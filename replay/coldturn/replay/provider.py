@@ -37,6 +37,7 @@ class AskedModel:
         answered: Ids of the calls whose results stand behind the model's last answer.
         results: Every tool result in the request by call id.
         previous: Id of the response that the request builds on.
+        continues: Whether the model had answered before.
     """
 
     surface: Surface
@@ -48,6 +49,7 @@ class AskedModel:
     answered: tuple[str, ...]
     results: Mapping[str, Outcome]
     previous: str | None
+    continues: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,7 @@ def read_request(surface: Surface, body: bytes) -> AskedModel:
         answered=tuple(item.call_id for item in tail if item.call_id is not None),
         results={i.call_id: Outcome(i.text, i.is_error) for i in rest if i.call_id is not None},
         previous=request.get("previous_response_id"),
+        continues=since > 0 or bool(request.get("previous_response_id")),
     )
 
 
