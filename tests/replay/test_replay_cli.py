@@ -177,3 +177,34 @@ def test_a_trace_never_overwrites_a_recording(
     assert _run(str(session), "--out", str(tmp_path)) == 2
     assert "exists already" in capsys.readouterr().err
     assert recording.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    ("answer", "code", "said"),
+    [
+        ({"serverInfo": 3}, 0, "could not be reached"),
+        (
+            {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"name": "s", "version": ""}},
+            2,
+            "tools/list",
+        ),
+    ],
+)
+def test_a_server_whose_recording_is_damaged_is_named(
+    write_tape: WriteTape, answer: dict[str, Any], code: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def rpc(method: str, **params: object) -> dict[str, object]:
+        return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+
+    url = "http://stdio.s.invalid/mcp"
+    call = rpc("tools/call", name="x", arguments={"deep": [[1]]})
+    path = write_tape(
+        [
+            (0.0, url, rpc("initialize"), {"jsonrpc": "2.0", "id": 1, "result": answer}),
+            (1.0, url, call, {"jsonrpc": "2.0", "id": 1, "result": {"content": []}}),
+        ]
+    )
+    assert _run(str(path)) == code
+    captured = capsys.readouterr()
+    assert said in captured.err
+    assert "Traceback" not in captured.err

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlsplit
 
+from mcp_types import SERVER_INFO_META_KEY
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from coldturn.replay.recording import Entry, Recording, address
@@ -83,7 +85,10 @@ def _unique(name: str, taken: set[str]) -> str:
 
 
 def _host(url: str) -> str:
-    host = urlsplit(url).hostname or ""
+    try:
+        host = urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
     stdio = _STDIO_HOST.match(host)
     return stdio.group(1) if stdio else host
 
@@ -96,7 +101,7 @@ def _opens_session(entry: Entry) -> bool:
         return result_of(entry.body) is not None
     if entry.rpc.method == "server/discover":
         versions = (result_of(entry.body) or {}).get("supportedVersions") or ()
-        return any(version in MODERN_PROTOCOL_VERSIONS for version in versions)
+        return any(version in MODERN_PROTOCOL_VERSIONS for version in versions if isinstance(version, str))
     return False
 
 
@@ -105,9 +110,9 @@ def _server_name(entries: Sequence[Entry]) -> str:
         if entry.rpc is None or entry.rpc.method not in ("initialize", "server/discover"):
             continue
         result = result_of(entry.body) or {}
-        meta = result.get("_meta") or {}
-        info = result.get("serverInfo") or meta.get("io.modelcontextprotocol/serverInfo") or {}
-        if isinstance(name := info.get("name"), str) and name:
+        stamped = _object(result.get("_meta")).get(SERVER_INFO_META_KEY)
+        name = _object(result.get("serverInfo") or stamped).get("name")
+        if isinstance(name, str) and name:
             return name
     return ""
 
@@ -120,5 +125,11 @@ def _tool_names(entries: Sequence[Entry]) -> list[str]:
         if entry.rpc.method == "tools/call":
             names.append(str(entry.rpc.params.get("name")))
         elif entry.rpc.method == "tools/list":
-            names += [str(tool.get("name")) for tool in (result_of(entry.body) or {}).get("tools") or ()]
+            listed = (result_of(entry.body) or {}).get("tools")
+            tools = listed if isinstance(listed, list) else []
+            names += [str(tool["name"]) for tool in map(_object, tools) if "name" in tool]
     return names
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}

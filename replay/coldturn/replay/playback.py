@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from bisect import bisect_right
 from collections import Counter
@@ -10,7 +11,6 @@ from dataclasses import dataclass
 
 import anyio
 import httpx2
-import orjson
 from mcp_types import INTERNAL_ERROR, METHOD_NOT_FOUND
 
 from coldturn.replay.errors import PlaybackMissError
@@ -292,7 +292,7 @@ def _result(rpc: Rpc, result: object) -> httpx2.Response:
 
 
 def _json(message: object) -> httpx2.Response:
-    content = orjson.dumps(message)
+    content = json.dumps(message).encode()
     return httpx2.Response(200, headers={"content-type": "application/json"}, content=content)
 
 

@@ -100,9 +100,11 @@ class Recording:
 
 def address(url: str) -> str:
     """A URL without user, query and fragment: what names an endpoint and holds no secret."""
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    port = f":{parts.port}" if parts.port else ""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", f":{parts.port}" if parts.port else ""
+    except ValueError:
+        return url
     return f"{parts.scheme}://{host}{port}{parts.path}"
 
 
@@ -116,7 +118,8 @@ def open_recording(path: str | Path) -> Recording:
     source = str(path)
     interactions = list(iter_cassette(source))
     metadata = read_metadata(Path(path))
-    servers = {address(url): str(label) for url, label in (metadata.get("servers") or {}).items()}
+    labels = metadata.get("servers")
+    servers = {address(url): str(label) for url, label in labels.items()} if isinstance(labels, dict) else {}
     timings = [_timing(interaction, source) for interaction in interactions]
     starts = _starts(interactions, timings)
     entries = [

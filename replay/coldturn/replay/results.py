@@ -94,6 +94,7 @@ class PolicyResult:
     Attributes:
         extra_steps: Requests that only the policy asked for.
         trace: Where the spans were written, or None.
+        notes: What a person should know of this replay, in words.
     """
 
     policy: str
@@ -102,6 +103,7 @@ class PolicyResult:
     extra_steps: int
     trace: str | None
     playback: PlaybackReport
+    notes: tuple[str, ...] = ()
 
     @property
     def input_bytes(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,7 +13,7 @@ from coldturn.analysis.estimate import LongestPrefix
 from coldturn.analysis.findings import ReadError
 from coldturn.analysis.pair import PairOptions, finding_of
 from coldturn.reference.catalogue import CatalogueStore
-from coldturn.reference.connections import Hub, Limits
+from coldturn.reference.connections import ConnectionState, Hub, Limits
 from coldturn.reference.loop import run_turn
 from coldturn.reference.observer import (
     NullObserver,
@@ -186,6 +186,7 @@ class _Replay:
             log.bind(run)
             for turn in self._session.turns:
                 await self._turn(run, turn)
+            notes = tuple(self._unreachable())
         return PolicyResult(
             policy=self._policy.name,
             turns=run.turns,
@@ -193,7 +194,14 @@ class _Replay:
             extra_steps=model.extra_steps,
             trace=trace,
             playback=self.playback.report(),
+            notes=notes,
         )
+
+    def _unreachable(self) -> Iterator[str]:
+        """Servers whose recorded handshake the client did not accept: calls of their tools failed."""
+        for id_ in self._hub.ids:
+            if self._hub.state(id_) is ConnectionState.UNREACHABLE:
+                yield f"{id_} could not be reached ({self._hub.reason(id_)}); calls of its tools failed"
 
     def _observer(self, stack: AsyncExitStack) -> tuple[Observer, str | None]:
         if self._options.out is None:

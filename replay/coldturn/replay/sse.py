@@ -116,7 +116,7 @@ def _with_tokens(text: bytes, asked: Rpc) -> bytes:
         meta[SUBSCRIPTION_ID_META_KEY] = asked.id
     else:
         return text
-    return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
+    return json.dumps(message, separators=(",", ":")).encode()
 
 
 def result_of(body: bytes) -> dict[str, Any] | None:

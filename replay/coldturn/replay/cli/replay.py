@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -76,6 +77,8 @@ def replay(
     """
     policies = _policies(policy, set_ or [], compare)
     options = ReplayOptions(out=out, findings=PairOptions(content=not no_content, context=context))
+    # A recorded answer that the MCP client cannot read becomes a tool error; its log of that is no news here.
+    logging.getLogger("mcp").addHandler(logging.NullHandler())
     inputs = list(expand(recordings))
     if STANDARD_INPUT in recordings:
         raise usage_error("replay reads files: name a cassette or a session file, not -")
@@ -101,7 +104,7 @@ def _print(report: ReplayReport, *, as_json: bool, compared: bool) -> None:
         for recording in report.recordings:
             stdout().print("\n".join(_text(recording, compared=compared)))
     for recording in report.recordings:
-        for note in recording.notes:
+        for note in dict.fromkeys([*recording.notes, *(n for p in recording.policies for n in p.notes)]):
             say(f"{recording.source}: {note}")
     for error in report.errors:
         place = "" if error.message.startswith(error.source) else f"{error.source}: "
