@@ -16,12 +16,12 @@ import pytest
 
 from coldturn.reference.observer import StepInfo, StepScope
 from coldturn.reference.policy import POLICIES, Policy
-from coldturn.replay import runner
 from coldturn.replay.errors import PlaybackMissError
 from coldturn.replay.loading import open_replayable
 from coldturn.replay.policies import policy_named, with_settings
 from coldturn.replay.results import PolicyResult
 from coldturn.replay.runner import ReplayOptions, replay, replay_policy, replay_recording
+from coldturn.replay.step_log import StepLog
 
 McpTape = Callable[..., list[Any]]
 WriteTape = Callable[..., Path]
@@ -242,13 +242,13 @@ async def test_a_session_file_says_turns_decisions_clock_and_host_events(
     session_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bodies: list[dict[str, Any]] = []
-    real = runner.StepLog.step
+    real = StepLog.step
 
-    def spy(log: runner.StepLog, info: StepInfo) -> AbstractContextManager[StepScope]:
+    def spy(log: StepLog, info: StepInfo) -> AbstractContextManager[StepScope]:
         bodies.append(json.loads(info.body))
         return real(log, info)
 
-    monkeypatch.setattr(runner.StepLog, "step", spy)
+    monkeypatch.setattr(StepLog, "step", spy)
     result = await replay_policy(open_replayable(session_file), STABLE)
     # what a server brings that connects later is listed and described first
     assert [(step.turn, step.step) for step in result.steps] == [

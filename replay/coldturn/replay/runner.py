@@ -3,33 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, AsyncExitStack
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import anyio
 
-from coldturn.analysis.estimate import LongestPrefix
 from coldturn.analysis.findings import ReadError
-from coldturn.analysis.pair import PairOptions, finding_of
+from coldturn.analysis.pair import PairOptions
 from coldturn.reference.catalogue import CatalogueStore
 from coldturn.reference.connections import ConnectionState, Hub, Limits
 from coldturn.reference.loop import run_turn
-from coldturn.reference.observer import (
-    NullObserver,
-    Observer,
-    RefreshInfo,
-    RefreshScope,
-    StepInfo,
-    StepScope,
-    ToolCallInfo,
-    ToolScope,
-    TurnInfo,
-    TurnScope,
-)
+from coldturn.reference.observer import NullObserver, Observer
 from coldturn.reference.policy import Policy
 from coldturn.reference.prefix.errors import ColdturnError
-from coldturn.reference.prefix.request import PromptRequest
 from coldturn.reference.run import Host, Run, open_run
 from coldturn.reference.spec import ConnectionSpec
 from coldturn.reference.surface.toolbox import Toolbox
@@ -44,9 +31,9 @@ from coldturn.replay.results import (
     PolicyResult,
     RecordingResult,
     ReplayReport,
-    StepResult,
 )
 from coldturn.replay.session import Turn
+from coldturn.replay.step_log import StepLog
 from coldturn.replay.transports import over_http
 from coldturn.traces.otlp import SpanFile
 from coldturn.traces.spans import SpanObserver
@@ -73,82 +60,6 @@ class ReplayOptions:
 def requests_file(folder: Path, label: str, policy: str) -> Path:
     """Where a replay writes requests. They are no trace, so the name does not end like one."""
     return folder / f"{label}.{policy}.requests.ndjson"
-
-
-class StepLog:
-    """An observer that notes what a replay reports of each step, and passes everything on."""
-
-    def __init__(
-        self,
-        inner: Observer,
-        source: str,
-        options: PairOptions,
-        keep: Callable[[bytes], object] | None = None,
-    ) -> None:
-        """Note steps.
-
-        Args:
-            inner: Is told everything.
-            source: Name of the recording.
-            options: What a step's break carries.
-            keep: Called with the body of each request.
-        """
-        self._inner = inner
-        self._keep = keep
-        self._source = source
-        self._options = options
-        self._rule = LongestPrefix()
-        self._before: PromptRequest | None = None
-        self._run: Run | None = None
-        self.steps: list[StepResult] = []
-
-    def bind(self, run: Run) -> None:
-        """Say whose steps they are: the run holds the request that it is about to send."""
-        self._run = run
-
-    def turn(self, info: TurnInfo) -> AbstractContextManager[TurnScope]:
-        """A turn: passed on."""
-        return self._inner.turn(info)
-
-    def step(self, info: StepInfo) -> AbstractContextManager[StepScope]:
-        """A model call: noted with its break and its estimate."""
-        if self._run is None or self._run.sent is None:
-            raise RuntimeError("bind the log to its run first")
-        request = self._run.sent.request
-        if self._keep is not None:
-            self._keep(info.body)
-        comparison = info.comparison
-        common = comparison.common_bytes if comparison is not None else 0
-        estimate = self._rule.step(info.ledger, common, info.scope)
-        found = None
-        if self._before is not None and comparison is not None:
-            found = finding_of(self._before, request, comparison, self._options)
-        if found is not None:
-            number = len(self.steps)
-            found = replace(found, source=self._source, request=number, entry=number, parent=number - 1)
-        self._before = request
-        self.steps.append(
-            StepResult(
-                turn=info.turn,
-                step=info.step,
-                input_bytes=info.ledger.content_bytes,
-                input_tokens_estimated=estimate.input_tokens_estimated,
-                common_bytes=common,
-                finding=found,
-                read_estimated={self._rule.name: estimate.read_estimated},
-                uncached_estimated={self._rule.name: estimate.uncached_estimated},
-                ceiling_estimated=estimate.ceiling_estimated,
-            )
-        )
-        return self._inner.step(info)
-
-    def tool(self, info: ToolCallInfo) -> AbstractContextManager[ToolScope]:
-        """A tool call: passed on."""
-        return self._inner.tool(info)
-
-    def refresh(self, info: RefreshInfo) -> AbstractContextManager[RefreshScope]:
-        """A catalogue refresh: passed on."""
-        return self._inner.refresh(info)
 
 
 class _Replay:
