@@ -9,6 +9,7 @@ import pytest
 from coldturn.reference.prefix.causes import compare
 from coldturn.reference.prefix.model import (
     NO_LABELS,
+    BlockKind,
     Break,
     Comparison,
     Confidence,
@@ -84,6 +85,12 @@ class TestElision:
             "elision_moving_boundary",
         ]
 
+    def test_an_older_turns_result_shortened_in_mid_turn_is_not_planned(self, surface: Surface) -> None:
+        step: list[Item] = [Assistant("", ("c9", "read_file", "{}")), Result("c9", "ok")]
+        before: list[Item] = [*turn(1, LONG), User("question 2")]
+        after: list[Item] = [*turn(1, PREVIEW), User("question 2"), *step]
+        assert broken(surface, before, after).cause == "elision_moving_boundary"
+
     def test_labels_of_turns_outweigh_what_messages_suggest(self, surface: Surface) -> None:
         before, after = turn(1, LONG), [*turn(1, PREVIEW), User("a reminder that looks like a question")]
         same = {"parent": Labels(turn=1, step=0), "child": Labels(turn=1, step=1)}
@@ -97,12 +104,27 @@ class TestElision:
             ("(output elided to save context)", "placeholder"),
             (LONG[:300], "cut"),
             (f"{LONG[:300]}\n…\n{LONG[-300:]}", "preview"),
+            (f"{LONG[:300]} ... {LONG[-300:]}", "preview"),
             (f"{LONG[:300]}\n[... 4,211 characters truncated ...]", "preview"),
         ],
     )
     def test_placeholders_and_previews_of_others(self, surface: Surface, short: str, kind: str) -> None:
         found = broken(surface, turn(1, LONG), [*turn(1, short), User("question 2")])
         assert (found.cause, found.kinds) == ("planned_elision", (kind,))
+
+    def test_a_result_that_grew_is_no_elision(self, surface: Surface) -> None:
+        found = broken(surface, turn(1, "one line"), [*turn(1, f"one line\n[truncated]{LONG}"), User("q")])
+        assert found.cause == "history_rewritten"
+
+    def test_labels_know_better_than_what_a_result_looks_like(self, surface: Surface) -> None:
+        noisy = f"{LONG}\n[... log truncated ...]\n{LONG}"
+        short = f"{noisy[:200]}\n[... elided ...]\n{noisy[-200:]}"
+        after = [*turn(1, short), User("question 2")]
+        blocks = request(surface, history=after).blocks
+        path = next(block.path for block in blocks if block.kind is BlockKind.TOOL_RESULT)
+        assert broken(surface, turn(1, noisy), after).cause == "elision_not_idempotent"
+        labels = Labels(planned=frozenset({path}))
+        assert broken(surface, turn(1, noisy), after, child=labels).cause == "planned_elision"
 
     def test_another_result_is_a_rewriting_and_no_elision(self, surface: Surface) -> None:
         found = broken(surface, turn(1, LONG), [*turn(1, "The file is empty."), User("question 2")])
@@ -162,6 +184,8 @@ class TestReminders:
         before = [User("q", REMINDER), Assistant("a"), User("r"), *STEP]
         after = [User("q"), Assistant("a"), User("r"), *STEP, Assistant("b")]
         assert broken(surface, before, after).cause == "block_missing"
+        changed = [User("q", OTHER), *before[1:], Assistant("b")]
+        assert not broken(surface, before, changed).cause.startswith("transient")
 
     def test_a_question_in_tags_is_no_reminder(self, surface: Surface) -> None:
         found = broken(surface, [User("<html>x</html>"), *STEP], [User("<html>y</html>"), *STEP])
@@ -341,6 +365,16 @@ def test_shapes(cause: str, surface: Surface, before: dict[str, Any], after: dic
     assert found is not None
     assert found.cause == cause
     assert found.later == ()
+
+
+def test_a_list_of_parts_that_lost_its_reminder_and_became_a_string_is_one_change() -> None:
+    parts = [{"type": "text", "text": text} for text in ("hello", REMINDER)]
+    before = chat({"role": "user", "content": parts}, ASSISTANT)
+    after = chat({"role": "user", "content": "hello"}, ASSISTANT, {"role": "user", "content": "r"})
+    found = compare(read(before, Surface.CHAT_COMPLETIONS), read(after, Surface.CHAT_COMPLETIONS)).first
+    assert found is not None
+    assert (found.cause, found.later) == ("transient_tail_removed", ())
+    assert found.alongside == ("content_shape",)
 
 
 def test_kinds_of_white_space() -> None:

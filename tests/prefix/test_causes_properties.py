@@ -281,11 +281,72 @@ def test_two_changes_in_two_zones_are_both_found(
     assert [(later.cause, later.zone) for later in found.later] == [CHANGES[second][:2]]
 
 
+REMINDERS = st.sampled_from(["", "<system-reminder>Todo: a</system-reminder>", "<context>\nb\n</context>"])
+
+
+def _system(draw: st.DrawFn, one: Request, _at: int) -> Request:
+    return replace(one, system=draw(TEXTS))
+
+
+def _some_tools(draw: st.DrawFn, one: Request, _at: int) -> Request:
+    rows = draw(st.permutations(one.tools))
+    return replace(one, tools=tuple(rows[: draw(st.integers(0, len(rows)))]))
+
+
+def _new_tool(draw: st.DrawFn, one: Request, _at: int) -> Request:
+    if any(row["name"] == "new" for row in one.tools):
+        return one
+    at = draw(st.integers(0, len(one.tools)))
+    return replace(one, tools=(*one.tools[:at], tool("new"), *one.tools[at:]))
+
+
+def _removed(_draw: st.DrawFn, one: Request, at: int) -> Request:
+    return replace(one, history=one.history[:at] + one.history[at + 1 :])
+
+
+def _inserted(draw: st.DrawFn, one: Request, at: int) -> Request:
+    return replace(one, history=(*one.history[:at], User(draw(TEXTS), draw(REMINDERS)), *one.history[at:]))
+
+
+def _appended(draw: st.DrawFn, one: Request, _at: int) -> Request:
+    return _inserted(draw, one, len(one.history))
+
+
+def _shortened(draw: st.DrawFn, one: Request, at: int) -> Request:
+    found = [
+        replace(item, suffix=draw(REMINDERS))
+        if isinstance(item, User)
+        else replace(item, text=f"{item.text[:5]}\n[... truncated ...]")
+        for item in one.history[at : at + 1]
+    ]
+    return replace(one, history=(*one.history[:at], *found, *one.history[at + 1 :]))
+
+
+def _cut(_draw: st.DrawFn, one: Request, at: int) -> Request:
+    return replace(one, history=one.history[:at])
+
+
+MUTATIONS = st.sampled_from(
+    [_system, _some_tools, _new_tool, _removed, _inserted, _appended, _shortened, _cut]
+)
+
+
+@st.composite
+def changed(draw: st.DrawFn, one: Request) -> Request:
+    """A request after a few changes of any kind."""
+    for mutation in draw(st.lists(MUTATIONS, min_size=1, max_size=3)):
+        one = mutation(draw, one, draw(st.integers(0, len(one.history))))
+    return one
+
+
 @EXAMPLES
-@given(requests(), requests(), SURFACES)
+@given(st.data(), requests(), st.booleans(), SURFACES)
 def test_of_any_two_requests_the_told_place_is_the_first_difference(
-    one: Request, other: Request, surface: Surface
+    data: st.DataObject, one: Request, related: bool, surface: Surface
 ) -> None:
+    other = data.draw(changed(one) if related else requests())
+    if data.draw(st.booleans()):
+        one, other = other, one
     parent, child = one.read(surface), other.read(surface)
     place = first_difference(parent, child)
     comparison = compare(parent, child)
@@ -302,6 +363,8 @@ def test_of_any_two_requests_the_told_place_is_the_first_difference(
     assert front + (found.block_offset or 0) == found.offset
     assert 0 <= found.lost_bytes <= min(parent.content_bytes, child.content_bytes) - found.offset
     assert found.planned is False or found.cause == "planned_elision"
+    paths = {block.path for block in (*parent.blocks, *child.blocks)}
+    assert {later.path for later in found.later} <= paths
 
 
 @EXAMPLES

@@ -100,6 +100,20 @@ def test_each_hunk_gets_its_own_cause_and_place(surface: Surface) -> None:
     assert found.delta_bytes == len(after) - len(before)
 
 
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_text_behind_a_last_line_without_end_is_one_addition(end: str) -> None:
+    before = f"It is 10:01.\n{PADDING}Keep it short."
+    after = f"It is 10:02.\n{PADDING}Keep it short.\nAnd name every source that you used.{end}"
+    assert told(broken(before, after)) == [("clock_in_prefix", 10), ("system_edited", len(before))]
+    assert told(broken(after, before)) == [("clock_in_prefix", 10), ("system_edited", len(before))]
+
+
+def test_a_line_end_at_the_very_end_is_white_space() -> None:
+    found = broken(PADDING + "Be brief.", PADDING + "Be brief.\n")
+    assert told(found) == [("whitespace_drift", len(PADDING) + 9)]
+    assert found.kinds == ("trailing",)
+
+
 CATALOGUE = "## Tool Catalog\n\n- alpha: a\n- beta: b\n- gamma: c\n\n"
 
 
@@ -201,6 +215,11 @@ def test_memories(before: str, after: str) -> None:
     found = catalogue(before, after)
     assert (found.cause, found.later) == ("memory_injection", ())
     assert catalogue(after, before).cause == "memory_injection"
+
+
+def test_a_memory_of_a_tool_is_a_memory() -> None:
+    before, after = "## Memory\n\n- beta: x\n", "## Memory\n\n- alpha: prefers it\n- beta: x\n"
+    assert catalogue(before, after, [tool("alpha"), tool("beta")]).cause == "memory_injection"
 
 
 def test_a_comment_in_a_code_block_is_no_heading() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-from coldturn.reference.prefix.causes.align import gaps
+from coldturn.reference.prefix.causes.align import Gap, gaps
 from coldturn.reference.prefix.causes.change import common_suffix, readable
 from coldturn.reference.prefix.causes.topics import Topic, topic_at
 from coldturn.reference.prefix.difference import common_prefix
@@ -106,17 +106,33 @@ class Hunk:
 def hunks(texts: Texts) -> list[Hunk]:
     """All runs of lines that differ, in order."""
     was_lines, now_lines = texts.was.splitlines(keepends=True), texts.now.splitlines(keepends=True)
+    found = gaps(_ended(was_lines), _ended(now_lines))
+    if not found and texts.was != texts.now:
+        # Nothing but the end of the last line.
+        found = [Gap(len(was_lines) - 1, len(was_lines), len(now_lines) - 1, len(now_lines))]
     was_starts, now_starts = _starts(was_lines), _starts(now_lines)
     return [
         Hunk(
             texts,
-            was_starts[gap.was_start],
-            now_starts[gap.now_start],
+            was_starts[gap.was_start] - _borrowed(was_lines, gap.was_start, now_lines, gap.now_start),
+            now_starts[gap.now_start] - _borrowed(now_lines, gap.now_start, was_lines, gap.was_start),
             tuple(was_lines[gap.was_start : gap.was_end]),
             tuple(now_lines[gap.now_start : gap.now_end]),
         )
-        for gap in gaps(was_lines, now_lines)
+        for gap in found
     ]
+
+
+def _ended(lines: Sequence[bytes]) -> list[bytes]:
+    """Lines to align by: a last line is the same with and without its line end."""
+    return (
+        [*lines[:-1], lines[-1] if lines[-1].endswith((b"\n", b"\r")) else lines[-1] + b"\n"] if lines else []
+    )
+
+
+def _borrowed(lines: Sequence[bytes], start: int, other: Sequence[bytes], other_start: int) -> int:
+    """Bytes of the line end in front of a run which the other text, ending there, does not have."""
+    return len(lines[start - 1]) - len(other[other_start - 1]) if start and other_start == len(other) else 0
 
 
 def _starts(lines: Sequence[bytes]) -> list[int]:

@@ -19,8 +19,8 @@ def describe(pair: Pair, place: Difference, changes: Sequence[Change]) -> Break:
     """The first of `changes` as a break at `place`, the others behind it."""
     first, *later = changes
     block = _block(pair, first)
-    inside = _block_offset(pair, place, first)
-    before, was, now = _windows(pair, place)
+    inside = _inside(pair, place)
+    before, was, now = _windows(pair, place, inside)
     return Break(
         zone=first.zone,
         segment=block.label,
@@ -52,13 +52,8 @@ def _block(pair: Pair, change: Change) -> Block:
     return pair.parent.blocks[change.parent or 0]
 
 
-def _block_offset(pair: Pair, place: Difference, change: Change) -> int:
-    """The place within the block at which the change is told."""
-    index = change.child if change.child is not None else change.parent
-    if index != place.parent:
-        return change.block_offset
-    if place.in_header:
-        return 0
+def _inside(pair: Pair, place: Difference) -> int:
+    """Content bytes in common within the block at the place; none where the header differs."""
     return place.offset - sum(len(block.facts.content) for block in pair.parent.blocks[: place.parent])
 
 
@@ -76,13 +71,12 @@ def _later(pair: Pair, change: Change) -> LaterCause:
     )
 
 
-def _windows(pair: Pair, place: Difference) -> tuple[str, str, str]:
+def _windows(pair: Pair, place: Difference, inside: int) -> tuple[str, str, str]:
     """Text in front of the place, and what the older and the newer request say from there on.
 
     Where only a header (role, ids) differs, the headers are what is shown.
     """
     index = place.parent or 0
-    inside = place.offset - sum(len(block.facts.content) for block in pair.parent.blocks[:index])
     before = readable(_behind(pair.parent, index, inside))[-BEFORE_CHARACTERS:]
     was, now = _ahead(pair.parent, index, inside), _ahead(pair.child, index, inside)
     if place.in_header and was == now:

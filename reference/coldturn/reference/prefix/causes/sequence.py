@@ -53,8 +53,8 @@ def _without_forced_shapes(changes: Sequence[Change]) -> Iterator[Change]:
 
 def _cut_short(history: History) -> Change | None:
     """The child ends where the parent goes on: nothing that it could read is lost."""
-    (first, *others) = history.found
-    if others or first.now_start != len(history.now) or first.was_end != len(history.was):
+    first = history.found[0]
+    if first.now_start != len(history.now) or first.was_end != len(history.was):
         return None
     gone = [history.was[place] for place in range(first.was_start, first.was_end)]
     return _gone(history, gone, "block_missing", harmless=True)
@@ -152,27 +152,31 @@ def _runs(history: History, gap: Gap) -> Iterator[tuple[list[int], list[int], tu
 
 def _run_changes(history: History, was: Sequence[int], now: Sequence[int]) -> list[Change]:
     """Causes of a run of lost and a run of inserted blocks at one place."""
-    volatile = [index for index in was if _is_dropped(history, index, was)]
-    fresh = [index for index in now if _is_volatile(history.child_block(index))]
+    parent, child = history.pair.parent.blocks, history.pair.child.blocks
+    volatile = [i for i in was if is_transient(history, parent[i]) and _goes_on(parent, i, was)]
+    fresh = [i for i in now if _is_volatile(child[i]) and _goes_on(child, i, now)]
     lost = [index for index in was if index not in volatile]
     new = [index for index in now if index not in fresh]
-    changes: list[Change] = []
+    changes = _plain_run(history, lost, new)
     if volatile and fresh:
         changes.append(BlockPair(history.pair, volatile[0], fresh[0]).change("transient_tail_changed"))
     elif volatile:
         changes.append(_gone(history, volatile, "transient_tail_removed"))
     elif fresh:
         changes.append(_inserted(history, fresh, "transient_tail_changed"))
-    return changes + _plain_run(history, lost, new)
+    return sorted(changes, key=lambda change: _rank(change, was, now))
 
 
-def _is_dropped(history: History, index: int, lost: Sequence[int]) -> bool:
-    """Whether a block is a transient one whose message goes on without it."""
-    block = history.parent_block(index)
-    if not is_transient(history, block):
-        return False
-    beside = [i for i, other in enumerate(history.pair.parent.blocks) if other.message == block.message]
-    return all(i == index or i not in lost for i in beside)
+def _rank(change: Change, was: Sequence[int], now: Sequence[int]) -> int:
+    """How far into the run a change begins."""
+    places = [] if change.parent is None else [was.index(change.parent)]
+    return min(places if change.child is None else [*places, now.index(change.child)])
+
+
+def _goes_on(blocks: Sequence[Block], index: int, run: Sequence[int]) -> bool:
+    """Whether the message of a block is not in the run but for this block."""
+    message = blocks[index].message
+    return all(i == index or blocks[i].message != message for i in run)
 
 
 def _is_volatile(block: Block) -> bool:
