@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import anyio
@@ -24,7 +24,7 @@ from coldturn.reference.spec import AgentSpec
 from coldturn.reference.surface.model import CallOutcome, HostTool, ToolSurface
 from coldturn.reference.surface.toolbox import Toolbox
 from coldturn.reference.wire import Fragments
-from coldturn.reference.wire.model import ToolCall
+from coldturn.reference.wire.model import Setting, ToolCall
 
 
 class RunEndedError(ColdturnError):
@@ -78,6 +78,7 @@ class Run:
         memory: What is remembered of the user at the start.
         log: Where records go; a new one by default.
         max_steps: Model calls that one turn may take.
+        settings: Members of every request that are no prompt, such as ``stream``.
 
     Attributes:
         failure: The error that ended the Run, or None.
@@ -99,6 +100,7 @@ class Run:
         *,
         log: RecordLog | None = None,
         max_steps: int = 100,
+        settings: Mapping[str, Setting] | None = None,
     ) -> None:
         self.spec = spec
         self.policy = policy
@@ -111,7 +113,7 @@ class Run:
         self.max_steps = max_steps
         self.memory = memory
         self.reminders: dict[str, str] = {}
-        self.assembly = Assembly(spec, policy)
+        self.assembly = Assembly(spec, policy, settings)
         self.fragments = Fragments()
         self.sent: SentRequest | None = None
         self.turns = 0
@@ -170,11 +172,15 @@ def builtin_tools(spec: AgentSpec, policy: Policy, log: RecordLog) -> tuple[Host
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """What the program around the runtime brings: connections, catalogues, tools of its own."""
+    """What the program around the runtime brings: connections, catalogues, tools of its own.
+
+    `settings` are members of every request that are no prompt; a live host streams (`streaming_settings`).
+    """
 
     hub: Hub
     store: CatalogueStore
     tools: tuple[HostTool, ...] = ()
+    settings: Mapping[str, Setting] = field(default_factory=dict)
 
 
 def open_run(
@@ -204,4 +210,4 @@ def open_run(
     log = RecordLog(run_id)
     tools = (*builtin_tools(spec, policy, log), *host.tools)
     toolbox = Toolbox(spec, policy, host.hub, host.store, tools, observer, clock)
-    return Run(spec, policy, toolbox, model, observer, clock, run_id, memory, log=log)
+    return Run(spec, policy, toolbox, model, observer, clock, run_id, memory, log=log, settings=host.settings)

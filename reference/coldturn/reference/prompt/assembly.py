@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from coldturn.reference.observer import ElisionInfo
@@ -18,7 +19,7 @@ from coldturn.reference.prompt.zones import (
 from coldturn.reference.records import Record
 from coldturn.reference.spec import AgentSpec
 from coldturn.reference.surface.model import ToolSurface
-from coldturn.reference.wire.model import HistoryItem, Prompt, UserItem
+from coldturn.reference.wire.model import HistoryItem, Prompt, Setting, UserItem
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +37,11 @@ class Assembly:
     a turn, and a suffix inside the last user message keeps its first text for the whole turn.
     """
 
-    def __init__(self, spec: AgentSpec, policy: Policy) -> None:
+    def __init__(
+        self, spec: AgentSpec, policy: Policy, settings: Mapping[str, Setting] | None = None
+    ) -> None:
         self.spec = spec
+        self.settings = dict(settings or {})
         self.policy = policy
         self._history = History(policy)
         self._memory = ""
@@ -76,6 +80,7 @@ class Assembly:
             max_output_tokens=self.spec.max_output_tokens,
             newly_elided=self._history.places(self._flipped),
             deferred=surface.deferred,
+            settings=self.settings,
         )
         return Assembled(prompt, self._history.elision())
 

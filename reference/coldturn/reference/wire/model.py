@@ -7,6 +7,10 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from coldturn.reference.prefix.model import Labels
+from coldturn.reference.tokens import ReportedTokens
+
+Setting: TypeAlias = "str | int | float | bool | Mapping[str, Setting]"
+"""The value of a request member that is no prompt; objects keep the key order they are given in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +29,10 @@ class Usage:
     None means not reported; zero means reported as zero. `raw` is the provider's own object as JSON.
     """
 
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cache_read_tokens: int | None = None
-    cache_write_tokens: int | None = None
+    input_tokens: ReportedTokens | None = None
+    output_tokens: ReportedTokens | None = None
+    cache_read_tokens: ReportedTokens | None = None
+    cache_write_tokens: ReportedTokens | None = None
     raw: str = ""
 
 
@@ -100,6 +104,7 @@ class Prompt:
         suffix: Zone 4 as one trailing message; empty when there is none.
         newly_elided: Indices into `history` of results whose rendering flipped at this turn's boundary.
         markers: Whether to set cache breakpoints where the surface has them.
+        settings: Members that are no prompt, such as ``stream``; they stand in the order of their names.
     """
 
     model: str
@@ -112,7 +117,7 @@ class Prompt:
     newly_elided: frozenset[int] = frozenset()
     deferred: frozenset[str] = frozenset()
     markers: bool = True
-    settings: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+    settings: Mapping[str, Setting] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
