@@ -142,17 +142,30 @@ def _difference(parent: PromptRequest, child: PromptRequest, index: int, offset:
 
 
 def _is_gone(was: Sequence[Block], now: Sequence[Block], index: int) -> bool:
-    """Whether the parent's block at `index` was taken out, not edited, moved or preceded by a new one."""
+    """Whether the parent's block at `index` was taken out, not edited, moved or preceded by a new one.
+
+    Then the child goes on with a later block of the parent, and repeats more from there than from the next.
+    """
     old, new = was[index], now[index]
     if old.zone is not new.zone:
         return not any(one.zone is old.zone for one in now[index:])
-    if _stands_in(old.facts, now, index + 1):
+    later = _find(new.facts, was, index + 1)
+    if later is None or _find(old.facts, now, index + 1) is not None:
         return False
-    return _stands_in(new.facts, was, index + 1)
+    return _run(was, later, now, index) > _run(was, index + 1, now, index + 1)
 
 
-def _stands_in(facts: BlockFacts, blocks: Sequence[Block], start: int) -> bool:
-    return any(_same(blocks[index].facts, facts) for index in range(start, len(blocks)))
+def _find(facts: BlockFacts, blocks: Sequence[Block], start: int) -> int | None:
+    return next((at for at in range(start, len(blocks)) if _same(blocks[at].facts, facts)), None)
+
+
+def _run(was: Sequence[Block], start: int, now: Sequence[Block], at: int) -> int:
+    """How many blocks of both are the same from there."""
+    count = 0
+    limit = min(len(was) - start, len(now) - at)
+    while count < limit and _same(was[start + count].facts, now[at + count].facts):
+        count += 1
+    return count
 
 
 def section_at(facts: BlockFacts, offset: int) -> str | None:

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field
 
+from coldturn.reference.prefix.difference import extends
 from coldturn.reference.prefix.request import PromptRequest
 from coldturn.reference.prefix.shared import element_digests
 
@@ -55,7 +56,11 @@ class Node:
         self.missing = parent.size - shared
         self.missing_above = parent.missing_above + self.missing
         self.largest_above = max(parent.size, parent.largest_above)
-        self.own_bytes = max(self.size - shared, 0)
+        if extends(parent.request, self.request):
+            self.own_bytes = self.size - parent.size
+        else:
+            held = frozenset(parent.request.contents)
+            self.own_bytes = sum(one.size for one in self.request.contents if one not in held)
 
     def release(self) -> None:
         """Take the node out of its tree."""

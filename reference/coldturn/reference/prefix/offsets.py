@@ -12,8 +12,8 @@ from coldturn.reference.prefix.elements import Piece, cut_out
 def source_offset(element: bytes, piece: Piece, offset: int) -> int:
     """Where content byte `offset` of `piece` stands in its element's bytes.
 
-    A byte that an escape stands for maps to the start of that escape; the end of the content maps to the end
-    of its source (in front of a string's closing quote).
+    A byte that an escape stands for maps to the start of that escape, unless the content has the same escape;
+    the end of the content maps to the end of its source (in front of a string's closing quote).
     """
     start, end = piece.source
     source = element[start:end]
@@ -30,9 +30,11 @@ def _in_escaped(text: bytes, offset: int, render: Callable[[re.Match[bytes]], by
         literal = match.start() - position
         if offset <= produced + literal:
             break
-        produced += literal + len(render(match))
-        if offset < produced:
-            return match.start()
+        rendered = render(match)
+        inside = offset - produced - literal
+        if inside < len(rendered):
+            return match.start() + (inside if rendered == match[0] else 0)
+        produced += literal + len(rendered)
         position = match.end()
     return position + offset - produced
 

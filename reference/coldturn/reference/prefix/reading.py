@@ -14,7 +14,7 @@ from coldturn.reference.prefix.elements import Content, Element, WeakTable
 from coldturn.reference.prefix.errors import UnreadableBodyError
 from coldturn.reference.prefix.markers import MARKER_KEYS
 from coldturn.reference.prefix.model import Surface
-from coldturn.reference.prefix.recognise import Recognised, surface_of
+from coldturn.reference.prefix.recognise import Recognised, Told, surface_of
 from coldturn.reference.prefix.scanner import Flag
 
 DIALECTS: Mapping[Surface, Dialect] = {
@@ -93,7 +93,7 @@ class Reading:
     content_bytes: int
 
 
-def read_body(body: bytes, surface: Surface | None, path: str) -> tuple[Reading, bool]:
+def read_body(body: bytes, surface: Surface | None, path: str) -> tuple[Reading, Told]:
     """Read a body in full.
 
     Args:
@@ -102,13 +102,13 @@ def read_body(body: bytes, surface: Surface | None, path: str) -> tuple[Reading,
         path: Path of the address it was sent to, which may tell the format; may be empty.
 
     Returns:
-        What it says, and whether its format is certain (and not told by words of its messages).
+        What it says, and what told its format.
 
     Raises:
         UnreadableBodyError: when it is no JSON object, or of no format that we know.
     """
     top = slicing.members(body)
-    found = Recognised(surface, certain=True) if surface else surface_of(top, path)
+    found = Recognised(surface, Told.ENVELOPE) if surface else surface_of(top, path)
     if found.surface is None:
         raise UnreadableBodyError("it is no request of Messages, Chat Completions or Responses")
     dialect = DIALECTS[found.surface]
@@ -116,7 +116,7 @@ def read_body(body: bytes, surface: Surface | None, path: str) -> tuple[Reading,
     groups = tuple(one for one in placed if one is not None)
     contents = tuple(element.content for one in groups for element in one.elements)
     size = sum(one.size for one in contents)
-    return Reading(_envelope(top, dialect), groups, contents, size), found.certain
+    return Reading(_envelope(top, dialect), groups, contents, size), found.by
 
 
 def _place(body: bytes, top: slicing.Members, group: Group, surface: Surface) -> PlacedGroup | None:

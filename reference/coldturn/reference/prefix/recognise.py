@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from enum import StrEnum
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -66,11 +67,19 @@ _ONLY_CHAT = frozenset(
 )
 
 
+class Told(StrEnum):
+    """What told a surface: how far another body with the same envelope must be of the same one."""
+
+    ENVELOPE = "envelope"
+    TOOLS = "tools"
+    WORDS = "words"
+
+
 class Recognised(NamedTuple):
-    """A surface, or None; `certain` unless only the messages' own words told Messages from Chat."""
+    """A surface, or None, and what told it."""
 
     surface: Surface | None
-    certain: bool
+    by: Told
 
 
 def recognise_surface(body_or_keys: bytes | Collection[str], url: str = "") -> Surface | None:
@@ -99,17 +108,20 @@ def surface_of(members: slicing.Members, path: str) -> Recognised:
     """The surface by address path, then by keys and tools, then by what the messages say."""
     keys = frozenset(one.key for one in members.members)
     if path.endswith(_NO_PROMPT):
-        return Recognised(None, certain=True)
+        return Recognised(None, Told.ENVELOPE)
     named = _of_path(keys, path)
     if named is not None or "messages" not in keys or "input" in keys:
-        return Recognised(named or _without_messages(keys), certain=True)
-    told = _of_tools(members) or _of_keys(keys)
-    if told is not None:
-        return Recognised(told, certain=True)
+        return Recognised(named or _without_messages(keys), Told.ENVELOPE)
+    shown = _of_tools(members)
+    if shown is not None:
+        return Recognised(shown, Told.TOOLS)
+    typical = _of_keys(keys)
+    if typical is not None:
+        return Recognised(typical, Told.TOOLS)
     words = members.raw("messages") or b""
     claude = "claude" in (members.text("model") or "") and "max_tokens" in keys
     spoken = b'"tool_use_id"' in words or b'"tool_use"' in words or claude
-    return Recognised(Surface.MESSAGES if spoken else Surface.CHAT_COMPLETIONS, certain=False)
+    return Recognised(Surface.MESSAGES if spoken else Surface.CHAT_COMPLETIONS, Told.WORDS)
 
 
 def _of_path(keys: Collection[str], path: str) -> Surface | None:

@@ -1,8 +1,8 @@
 """Cutting a block's content into segments, so that one changed line leaves the rest shared.
 
 Text is cut at Markdown headings and at tags that stand on a line of their own, between those at blank lines.
-A paragraph above 2 KB is cut at line ends, and a line above 2 KB behind a separator about every 1 KB (counted
-from the line's start, so cuts fall in step again soon behind an edit).
+A paragraph above 2 KB is cut at line ends, and a line above 2 KB behind a separator about every 1 KB: counted
+from the line's start, so that cuts soon fall in step again behind an edit.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ STRIDE = 1024
 
 _STRUCTURE = re.compile(
     rb"""^(?:
-      (?P<fence>[ ]{0,3}(?:`{3,}|~{3,}))[^\n]*
+      [ ]{0,3}(?P<fence>`{3,}|~{3,})(?P<info>[^\n]*)
     | (?P<heading>[ ]{0,3}\#{1,6}[ \t]+[^\n]*)
     | [ \t]*<(?P<tag>/?[A-Za-z][A-Za-z0-9_.:-]*)(?:[ \t][^<>\n]*)?>[^\n]*
-    | (?P<blank>[ \t\r]*)
+    | (?P<blank>[ \t\r]*(?:\n[ \t\r]*)*)
     )$\n?""",
     re.MULTILINE | re.VERBOSE,
 )
@@ -61,18 +61,24 @@ def _pieces(content: bytes) -> list[tuple[int, int, str | None]]:
 
 
 def _cut_line(content: bytes, start: int, end: int) -> list[tuple[int, int]]:
-    if end - start <= LONG:
-        return [(start, end)] if end > start else []
     cuts = []
     position = start
     while end - position > LONG:
-        found = _SEPARATOR.search(content, position + STRIDE, end)
-        if found is None or found.end() == end:
-            break
-        cuts.append((position, found.end()))
-        position = found.end()
-    cuts.append((position, end))
+        found = _SEPARATOR.search(content, position + STRIDE, position + LONG)
+        stop = found.end() if found is not None else _character_start(content, position + LONG)
+        cuts.append((position, stop))
+        position = stop
+    if end > position:
+        cuts.append((position, end))
     return cuts
+
+
+def _character_start(content: bytes, position: int) -> int:
+    """The place itself, or the start of the character that it would split."""
+    start = position
+    while position - start < 3 and content[start] & 0xC0 == 0x80:
+        start -= 1
+    return start
 
 
 def _paragraphs(content: bytes) -> list[tuple[int, int, str | None]]:
@@ -94,11 +100,10 @@ def _paragraphs(content: bytes) -> list[tuple[int, int, str | None]]:
 class _Sections:
     """Follows headings, tags and fences through a text."""
 
-    __slots__ = ("_fence", "_heading", "_tags", "shown")
+    __slots__ = ("_fence", "_tags", "shown")
 
     def __init__(self) -> None:
         self._fence: bytes | None = None
-        self._heading: str | None = None
         self._tags: list[tuple[str, str | None]] = []
         self.shown: str | None = None
 
@@ -114,16 +119,16 @@ class _Sections:
         """Go on behind this line."""
         fence = match["fence"]
         if fence is not None:
-            self._toggle(fence.strip())
+            self._toggle(fence, match["info"])
         elif self._fence is None and match["heading"] is not None:
-            self.shown = self._heading = _shown(match["heading"].strip())
+            self.shown = _shown(match["heading"].strip())
         elif self._fence is None and match["tag"] is not None:
             self._tag(match["tag"], match[0])
 
-    def _toggle(self, fence: bytes) -> None:
+    def _toggle(self, fence: bytes, info: bytes) -> None:
         if self._fence is None:
             self._fence = fence
-        elif fence.startswith(self._fence):
+        elif fence.startswith(self._fence) and not info.strip():
             self._fence = None
 
     def _tag(self, tag: bytes, line: bytes) -> None:
@@ -134,10 +139,11 @@ class _Sections:
             self._tags.append((name, self.shown))
             self.shown = f"<{name}>"
             return
-        while self._tags:
-            opened, before = self._tags.pop()
+        for depth in range(len(self._tags) - 1, -1, -1):
+            opened, before = self._tags[depth]
             if opened == name:
                 self.shown = before
+                del self._tags[depth:]
                 return
 
 

@@ -10,20 +10,23 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import deque
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from coldturn.reference.prefix import slicing
+from coldturn.reference.prefix.elements import Element
 from coldturn.reference.prefix.errors import UnreadableBodyError
 from coldturn.reference.prefix.model import Surface
 from coldturn.reference.prefix.reading import PlacedGroup, Reading, count_leading, read_body, read_elements
+from coldturn.reference.prefix.recognise import Told
 
-MOST_RECENT = 8
+MOST_RECENT = 4
 """Bodies that are held so that a next one may go on from them: enough for a few sessions that interleave."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Recent:
     asked: tuple[Surface | None, str]
+    told: Told
     body: bytes
     reading: Reading
 
@@ -41,13 +44,23 @@ def read_again(body: bytes, surface: Surface | None, path: str) -> Reading:
     for recent in reversed(tuple(_recent)):
         if recent.asked == asked:
             spliced = splice(body, recent.body, recent.reading)
-            if spliced is not None:
-                _recent.append(_Recent(asked, body, spliced))
+            if spliced is not None and _is_of_that_surface(spliced, recent):
+                _recent.remove(recent)
+                _recent.append(_Recent(asked, recent.told, body, spliced))
                 return spliced
-    reading, certain = read_body(body, surface, path)
-    if certain and not reading.envelope.flags:
-        _recent.append(_Recent(asked, body, reading))
+    reading, told = read_body(body, surface, path)
+    if told is not Told.WORDS and not reading.envelope.flags:
+        _recent.append(_Recent(asked, told, body, reading))
     return reading
+
+
+def _is_of_that_surface(spliced: Reading, recent: _Recent) -> bool:
+    """Whether a body spliced from a recent one is of its surface even if that had to be recognised."""
+    return recent.told is Told.ENVELOPE or _tools(spliced) == _tools(recent.reading)
+
+
+def _tools(reading: Reading) -> list[tuple[Element, ...]]:
+    return [placed.elements for placed in reading.groups if placed.group.key == "tools"]
 
 
 def splice(body: bytes, before: bytes, reading: Reading) -> Reading | None:
@@ -90,14 +103,11 @@ class _Run:
 def _spliced(body: bytes, reading: Reading, placed: PlacedGroup, run: _Run, moved: int) -> Reading:
     added = read_elements(body, run.spans, placed.group, reading.envelope.surface)
     elements = placed.elements[: run.first] + added + placed.elements[run.behind :]
-    changed = replace(
-        placed,
-        elements=elements,
-        offsets=placed.offsets[: run.first]
-        + tuple(start - placed.shift for start, _ in run.spans)
-        + tuple(offset + moved for offset in placed.offsets[run.behind :]),
-        leading=count_leading(placed.group, elements),
-    )
+    offsets = placed.offsets[: run.first]
+    offsets += tuple(start - placed.shift for start, _ in run.spans)
+    offsets += tuple(offset + moved for offset in placed.offsets[run.behind :])
+    leading = count_leading(placed.group, elements)
+    changed = PlacedGroup(placed.group, True, elements, offsets, leading, placed.shift)
     at = 0
     groups: list[PlacedGroup] = []
     for one in reading.groups:
@@ -116,7 +126,9 @@ def _moved(placed: PlacedGroup, changed: PlacedGroup, by: int) -> PlacedGroup:
     """A group behind the one that changed has moved as a whole."""
     if not by or not placed.elements or placed.start(0) < changed.start(0):
         return placed
-    return replace(placed, shift=placed.shift + by)
+    return PlacedGroup(
+        placed.group, placed.listed, placed.elements, placed.offsets, placed.leading, placed.shift + by
+    )
 
 
 def _first_changed(body: bytes, view: memoryview, reading: Reading) -> tuple[PlacedGroup, int] | None:

@@ -1,0 +1,203 @@
+"""How often the search of the tool surface puts the right tool first, or among the first five.
+
+The queries are ours (`search_queries.toml`), the tools are the published listings: each by itself, and all
+joined (one listing per server). Two ways of the same engine, SQLite's BM25 over the same fields, are measured
+beside it: *plain* takes what stands between white space for a word, *stock* takes SQLite's own tokenizer.
+``python -m benchmarks.search_quality [--misses]`` prints the tables of docs/search.md.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import sys
+import tomllib
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from benchmarks.catalogues import SUBSETS, corpus_folder, read_listings, rows
+from coldturn.reference.catalogue import CatalogueTool
+from coldturn.reference.surface.search import search
+
+QUERIES = Path(__file__).with_name("search_queries.toml")
+
+Kind: TypeAlias = Literal["words", "name", "foreign"]
+Ranker: TypeAlias = Callable[[Sequence[CatalogueTool], str], Sequence[CatalogueTool]]
+"""Tools and a query to the best five, best first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A query and the tools, as (listing, tool), each of which answers it."""
+
+    text: str
+    kind: Kind
+    language: str
+    answers: frozenset[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Of `queries`, how many found a right tool in the first place, and in the first five."""
+
+    queries: int = 0
+    top1: int = 0
+    top5: int = 0
+
+    def plus(self, place: int | None) -> Score:
+        """Count one more; `place` of the best right tool, from 0."""
+        return Score(
+            self.queries + 1, self.top1 + (place == 0), self.top5 + (place is not None and place < 5)
+        )
+
+
+def read_queries() -> tuple[Query, ...]:
+    """The committed queries."""
+    return tuple(
+        Query(q["text"], q["kind"], q["language"], frozenset(_pair(answer) for answer in q["answers"]))
+        for q in tomllib.loads(QUERIES.read_text(encoding="utf-8"))["query"]
+    )
+
+
+def _pair(answer: str) -> tuple[str, str]:
+    listing, _, tool = answer.partition("/")
+    return listing, tool
+
+
+def ours(tools: Sequence[CatalogueTool], query: str) -> Sequence[CatalogueTool]:
+    """The surface's own search."""
+    return search(tools, query, limit=5).tools
+
+
+def plain(tools: Sequence[CatalogueTool], query: str) -> Sequence[CatalogueTool]:
+    """BM25 over what stands between white space."""
+    numbers: dict[str, str] = {}
+
+    def numbered(text: str) -> str:
+        # The engine would split words itself; a number cannot be split.
+        return " ".join(numbers.setdefault(word, f"w{len(numbers)}") for word in text.casefold().split())
+
+    return _engine([numbered(_text(tool)) for tool in tools], numbered(query).split(), tools)
+
+
+def stock(tools: Sequence[CatalogueTool], query: str) -> Sequence[CatalogueTool]:
+    """BM25 with the engine's own tokenizer, which knows punctuation and no camelCase."""
+    return _engine([_text(tool) for tool in tools], re.findall(r"[^\W_]+", query), tools)
+
+
+def _text(tool: CatalogueTool) -> str:
+    arguments = tool.input_schema.get("properties")
+    names = list(arguments) if isinstance(arguments, dict) else []
+    return " ".join((tool.name, tool.title, tool.description, *names))
+
+
+def _engine(
+    texts: Iterable[str], words: Iterable[str], tools: Sequence[CatalogueTool]
+) -> Sequence[CatalogueTool]:
+    match = " OR ".join(f'"{word}"' for word in dict.fromkeys(words))
+    if not match:
+        return ()
+    database = sqlite3.connect(":memory:")
+    try:
+        database.execute("CREATE VIRTUAL TABLE tool USING fts5 (words)")
+        database.executemany("INSERT INTO tool VALUES (?)", ((text,) for text in texts))
+        found = database.execute("SELECT rowid, bm25(tool) FROM tool WHERE tool MATCH ?", (match,))
+        ranked = sorted((round(score, 12), tools[number - 1].server, number - 1) for number, score in found)
+        return [tools[number] for _, _, number in ranked[:5]]
+    finally:
+        database.close()
+
+
+RANKERS: Mapping[str, Ranker] = {"ours": ours, "plain": plain, "stock": stock}
+
+
+def place_of(query: Query, found: Iterable[CatalogueTool]) -> int | None:
+    """Where the first right tool stands, from 0; None when none was found."""
+    return next((at for at, tool in enumerate(found) if (tool.server, tool.name) in query.answers), None)
+
+
+def measure_joined(
+    tools: Sequence[CatalogueTool], queries: Iterable[Query], ranker: Ranker
+) -> dict[str, Score]:
+    """Scores over all tools at once, by kind of query, and of ``all``."""
+    scores: dict[str, Score] = defaultdict(Score)
+    for query in queries:
+        place = place_of(query, ranker(tools, query.text))
+        for group in (query.kind, "all"):
+            scores[group] = scores[group].plus(place)
+    return dict(scores)
+
+
+def measure_each(
+    listings: Mapping[str, Sequence[CatalogueTool]], queries: Iterable[Query], ranker: Ranker
+) -> dict[str, Score]:
+    """Scores by listing: each query is put to every listing that has an answer to it."""
+    scores: dict[str, Score] = defaultdict(Score)
+    for query in queries:
+        for listing in sorted({listing for listing, _ in query.answers}):
+            scores[listing] = scores[listing].plus(place_of(query, ranker(listings[listing], query.text)))
+    return dict(scores)
+
+
+def searched(corpus: Path) -> dict[str, tuple[CatalogueTool, ...]]:
+    """One listing per server, as catalogue rows."""
+    return {name: rows(name, pages) for name, pages in read_listings(corpus).items() if name not in SUBSETS}
+
+
+def everything(listings: Mapping[str, Sequence[CatalogueTool]]) -> list[CatalogueTool]:
+    """All rows, in the order in which the runtime would search them."""
+    return sorted((row for tools in listings.values() for row in tools), key=lambda r: (r.server, r.name))
+
+
+def run() -> dict[str, float]:
+    """The main figures, for ``python -m benchmarks``."""
+    listings = searched(corpus_folder())
+    tools, queries = everything(listings), read_queries()
+    figures: dict[str, float] = {"queries": len(queries), "tools": len(tools)}
+    for name, ranker in RANKERS.items():
+        score = measure_joined(tools, queries, ranker)["all"]
+        figures |= {f"{name}_top1": score.top1, f"{name}_top5": score.top5}
+    return figures
+
+
+def main() -> None:
+    """Print the tables."""
+    listings = searched(corpus_folder())
+    tools, queries = everything(listings), read_queries()
+    print(f"All listings joined: {len(tools)} tools of {len(listings)} servers\n")
+    _table("queries", {name: measure_joined(tools, queries, ranker) for name, ranker in RANKERS.items()})
+    print("\nEach listing by itself\n")
+    each = {name: measure_each(listings, queries, ranker) for name, ranker in RANKERS.items()}
+    _table("listing", {name: scores | {"all": _sum(scores.values())} for name, scores in each.items()})
+    if "--misses" in sys.argv:
+        _misses(tools, queries)
+
+
+def _sum(scores: Iterable[Score]) -> Score:
+    listed = list(scores)
+    return Score(sum(s.queries for s in listed), sum(s.top1 for s in listed), sum(s.top5 for s in listed))
+
+
+def _table(label: str, columns: Mapping[str, Mapping[str, Score]]) -> None:
+    print(f"| {label} | asked | " + " | ".join(f"{name} top 1 | {name} top 5" for name in columns) + " |")
+    print("|---|---:|" + "---:|---:|" * len(columns))
+    for row in columns["ours"]:
+        scores = [column[row] for column in columns.values()]
+        cells = " | ".join(f"{score.top1} | {score.top5}" for score in scores)
+        print(f"| {row} | {scores[0].queries} | {cells} |")
+
+
+def _misses(tools: Sequence[CatalogueTool], queries: Iterable[Query]) -> None:
+    print("\nNot among our first five\n")
+    for query in queries:
+        found = ours(tools, query.text)
+        if place_of(query, found) is None:
+            names = ", ".join(f"{tool.server}/{tool.name}" for tool in found)
+            print(f"- {query.text!r} -> {names or 'nothing'}; wanted {sorted(query.answers)}")
+
+
+if __name__ == "__main__":
+    main()
