@@ -86,6 +86,13 @@ def test_traces_and_no_content(tape: Path, tmp_path: Path, capsys: pytest.Captur
     assert (found["before"], found["was"], found["now"]) == (None, None, None)
 
 
+def test_the_gap_that_parts_turns_is_an_option(tape: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _run(str(tape), "--json", "--idle", "1000") == 0
+    assert json.loads(capsys.readouterr().out)["recordings"][0]["policies"][0]["turns"] == 1
+    assert _run(str(tape), "--json") == 0
+    assert json.loads(capsys.readouterr().out)["recordings"][0]["policies"][0]["turns"] == 2
+
+
 def test_without_out_nothing_is_written(
     tape: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

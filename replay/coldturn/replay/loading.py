@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from coldturn.reference.prompt.elision import READER_NAME
 from coldturn.reference.prompt.skills import SKILL_TOOL_NAME
-from coldturn.replay.decisions import Script, derive_script
+from coldturn.replay.decisions import IDLE_SECONDS, Script, derive_script
 from coldturn.replay.endpoints import Endpoint, endpoints_of
 from coldturn.replay.errors import SessionFileError
 from coldturn.replay.recording import Recording, address, open_recording
@@ -46,12 +46,13 @@ def recording_label(source: str) -> str:
     return name or "recording"
 
 
-def open_replayable(path: str | Path) -> OpenedRecording:
+def open_replayable(path: str | Path, *, idle_seconds: float = IDLE_SECONDS) -> OpenedRecording:
     """Open a cassette or a session file.
 
     Args:
         path: ``x.jsonl`` and the like, which takes the script of an ``x.session.toml`` beside it, or else
             implies one; or ``x.session.toml``, which names its cassette.
+        idle_seconds: In a cassette of calls alone, a gap that parts two turns.
 
     Raises:
         InputError: It cannot be opened or read.
@@ -65,7 +66,7 @@ def open_replayable(path: str | Path) -> OpenedRecording:
     if beside.is_file():
         return _with_session(beside, str(path))
     recording = open_recording(given)
-    script = derive_script(recording)
+    script = derive_script(recording, idle_seconds=idle_seconds)
     addresses = {endpoint.id: endpoint.url for endpoint in script.endpoints}
     return OpenedRecording(str(path), recording, script, addresses, recording_label(str(path)))
 

@@ -20,6 +20,7 @@ from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.reference.run import Host, Run, open_run
 from coldturn.reference.spec import ConnectionSpec
 from coldturn.reference.surface.toolbox import Toolbox
+from coldturn.replay.decisions import IDLE_SECONDS
 from coldturn.replay.errors import RecordingExistsError
 from coldturn.replay.loading import OpenedRecording, open_replayable
 from coldturn.replay.playback import Playback
@@ -50,11 +51,13 @@ class ReplayOptions:
         out: Folder for traces; None writes none.
         findings: What a step's break carries.
         requests: Policies whose requests are written into `out` too, as JSON lines that `explain` reads.
+        idle_seconds: Without model exchanges and session file: a gap between calls that parts two turns.
     """
 
     out: Path | None = None
     findings: PairOptions = field(default_factory=PairOptions)
     requests: frozenset[str] = frozenset()
+    idle_seconds: float = IDLE_SECONDS
 
 
 def requests_file(folder: Path, label: str, policy: str) -> Path:
@@ -196,7 +199,8 @@ def replay_recording(
     Raises:
         ColdturnError: It cannot be read, or a replay of it failed.
     """
-    opened = open_replayable(path)
+    options = options or ReplayOptions()
+    opened = open_replayable(path, idle_seconds=options.idle_seconds)
     if taken is not None:
         opened = replace(opened, label=_unused(opened.label, taken))
         taken.add(opened.label)

@@ -15,6 +15,7 @@ from coldturn.replay.cli.common import print_json, progress, say, stdout
 from coldturn.replay.cli.exit_codes import ExitCode
 from coldturn.replay.cli.inputs import STANDARD_INPUT, expand
 from coldturn.replay.cli.options import Context, Json, NoContent, usage_error
+from coldturn.replay.decisions import IDLE_SECONDS
 from coldturn.replay.errors import NothingToReplayError
 from coldturn.replay.policies import policy_named, with_settings
 from coldturn.replay.report import (
@@ -60,6 +61,10 @@ def replay(
         str | None, typer.Option("--compare", metavar="P,P", help="Replay under each and print one table.")
     ] = None,
     out: Out = None,
+    idle: Annotated[
+        float,
+        typer.Option("--idle", min=0, metavar="SECONDS", help="Calls alone: a gap that parts two turns."),
+    ] = IDLE_SECONDS,
     context: Context = 80,
     json: Json = False,
     no_content: NoContent = False,
@@ -76,7 +81,8 @@ def replay(
         coldturn replay session.jsonl --policy stable --set clock=system --out traces/
     """
     policies = _policies(policy, set_ or [], compare)
-    options = ReplayOptions(out=out, findings=PairOptions(content=not no_content, context=context))
+    findings = PairOptions(content=not no_content, context=context)
+    options = ReplayOptions(out=out, findings=findings, idle_seconds=idle)
     # A recorded answer that the MCP client cannot read becomes a tool error; its log of that is no news here.
     logging.getLogger("mcp").addHandler(logging.NullHandler())
     inputs = list(expand(recordings))
