@@ -20,7 +20,7 @@ from coldturn.reference.observer import (
 from coldturn.reference.prefix.ledger import ledger_of
 from coldturn.reference.prefix.model import Break, Comparison, Confidence, LaterCause, Surface, Zone
 from coldturn.reference.prefix.request import PromptRequest, read_request
-from coldturn.reference.tokens import EstimatedTokens, estimate_tokens
+from coldturn.reference.tokens import EstimatedTokens, ReportedTokens, estimate_tokens
 from coldturn.reference.wire.model import Reply, Usage
 
 NO_ELISION = ElisionInfo(0, 0, 0, -1, ())
@@ -132,6 +132,11 @@ def content(request: PromptRequest) -> bytes:
     return b"".join(block.facts.content for block in request.blocks)
 
 
+def reported(*counts: int, raw: str) -> Usage:
+    read, output, cached, written = map(ReportedTokens, counts)
+    return Usage(read, output, cached, written, raw)
+
+
 def server() -> ServerState:
     return ServerState("files", 2, "cd" * 16, 3, "direct", "unset", "ready", estimate_tokens(900))
 
@@ -146,11 +151,11 @@ def tell(observer: Observer, clock: FakeClock, *, run_id: str = "run-1") -> Fake
     run.refresh("connect", 1)
     texts = ["Look at the files. " * 40]
     with observer.turn(turn_info(0, run_id)) as turn:
-        run.step(0, 0, body("10:00", texts), usage=Usage(5_000, 10, 0, 4_096, raw='{"input_tokens":904}'))
+        run.step(0, 0, body("10:00", texts), usage=reported(5_000, 10, 0, 4_096, raw='{"input_tokens":904}'))
         run.tool("call_0001")
         run.tool("call_0002", is_error=True)
         texts += ["I looked.", "big result " * 400]
-        run.step(0, 1, body("10:00", texts), usage=Usage(6_000, 12, 4_096, 0, raw='{"input_tokens":1904}'))
+        run.step(0, 1, body("10:00", texts), usage=reported(6_000, 12, 4_096, 0, raw='{"input_tokens":1904}'))
         turn.finish((server(),))
     clock.advance(30)
     with observer.turn(turn_info(1, run_id)) as turn:

@@ -18,6 +18,7 @@ from coldturn.reference.records import AssistantMessage, Described, RecordLog, T
 from coldturn.reference.run import Run, RunEndedError
 from coldturn.reference.spec import AgentSpec
 from coldturn.reference.surface.model import CallOutcome, ToolSurface
+from coldturn.reference.tokens import ReportedTokens
 from coldturn.reference.wire import decode_reply
 from coldturn.reference.wire.errors import ProviderError
 from coldturn.reference.wire.model import Reply, ToolCall, Usage
@@ -114,7 +115,7 @@ def a_run(
 @pytest.mark.anyio
 async def test_a_turn_calls_tools_in_order_and_logs_everything() -> None:
     observer = Steps()
-    usage = Usage(input_tokens=10)
+    usage = Usage(input_tokens=ReportedTokens(10))
     run = a_run(
         Reply("Let me see.", (call("say", '{"n":1}'), call("say", '{"n":2}')), usage),
         Reply("Done."),

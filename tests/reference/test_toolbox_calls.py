@@ -62,7 +62,7 @@ async def test_the_span_names_the_real_server_and_tool_on_every_route(
         ((info, told),) = bench.watcher.calls
         assert (info.call_id, info.exposed_name, info.route) == ("call_1", name, route)
         assert (info.server, info.tool, info.catalog_version) == ("s", "add", 1)
-        assert (told.size, told.tokens, told.handle, told.is_error, told.refusal) == (
+        assert (told.size, told.tokens_estimated, told.handle, told.is_error, told.refusal) == (
             12,
             3,
             "h1",

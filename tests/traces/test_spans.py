@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from coldturn.reference.observer import ToolCallInfo, ToolOutcomeInfo
-from coldturn.reference.tokens import EstimatedTokens
+from coldturn.reference.tokens import EstimatedTokens, ReportedTokens
 from coldturn.reference.wire.model import Usage
 from coldturn.traces import names
 from coldturn.traces.otlp import SpanFile
@@ -247,7 +247,11 @@ def reply_with(observer: SpanObserver, clock: FakeClock, usage: Usage | None) ->
 def test_reported_zero_is_written_and_absent_stays_absent(
     observer: SpanObserver, clock: FakeClock, trace_path: Path
 ) -> None:
-    reply_with(observer, clock, Usage(input_tokens=7, cache_read_tokens=0, raw='{"x":1}'))
+    reply_with(
+        observer,
+        clock,
+        Usage(input_tokens=ReportedTokens(7), cache_read_tokens=ReportedTokens(0), raw='{"x":1}'),
+    )
     reply_with(observer, clock, None)
     told, untold = read_spans(trace_path)
     usage = {name: value for name, value in told.attributes.items() if "usage" in name}
@@ -263,7 +267,7 @@ def test_the_former_name_of_cache_writes_is_written_when_asked_for(
     trace_path: Path, clock: FakeClock
 ) -> None:
     observer = SpanObserver(SpanFile(trace_path), clock=clock, recording="r", compat_names=True)
-    reply_with(observer, clock, Usage(cache_write_tokens=3))
+    reply_with(observer, clock, Usage(cache_write_tokens=ReportedTokens(3)))
     (span,) = read_spans(trace_path)
     assert span.attributes["gen_ai.usage.cache_write.input_tokens"] == 3
     assert span.attributes["gen_ai.usage.cache_creation.input_tokens"] == 3

@@ -97,7 +97,7 @@ class ToolOutcomeInfo:
     """
 
     size: int
-    tokens: EstimatedTokens
+    tokens_estimated: EstimatedTokens
     digest: str
     handle: str
     is_error: bool

@@ -227,6 +227,14 @@ SERVER_STATES: Final = _A("coldturn.server.states", "string[]", On.TURN, "server
 """State of each connection."""
 SERVER_PROMPT_BYTES: Final = _A("coldturn.server.prompt_bytes", "int[]", On.TURN, "servers known", "9120,180")
 """Bytes that each takes in the prompt."""
+SERVER_MISSING_EAGER: Final = _A(
+    "coldturn.server.missing_eager",
+    "string[]",
+    On.TURN,
+    "a catalogue lacks an eager name",
+    "files:read_fiel",
+)
+"""Names that the Spec wants injected and that cannot be, as connection id, colon, name."""
 
 # Tool calls and catalogue refreshes
 SERVER_NAME: Final = _A("coldturn.server.name", "string", On.CALLS, "a server is concerned", "files")

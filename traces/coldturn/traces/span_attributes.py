@@ -203,6 +203,8 @@ def server_attributes(servers: Sequence[ServerState]) -> Attributes:
             names.SERVER_PRELOADS: [s.preload for s in servers],
             names.SERVER_STATES: [s.state for s in servers],
             names.SERVER_PROMPT_BYTES: [s.prompt_bytes for s in servers],
+            names.SERVER_MISSING_EAGER: [f"{s.name}:{name}" for s in servers for name in s.missing_eager]
+            or None,
         }
     )
 
@@ -230,7 +232,7 @@ def outcome_attributes(info: ToolCallInfo, outcome: ToolOutcomeInfo) -> Attribut
         {
             names.MCP_METHOD: "tools/call" if called else None,
             names.TOOL_BYTES: outcome.size,
-            names.TOOL_TOKENS_ESTIMATED: outcome.tokens,
+            names.TOOL_TOKENS_ESTIMATED: outcome.tokens_estimated,
             names.TOOL_HASH: outcome.digest,
             names.TOOL_HANDLE: outcome.handle,
             names.TOOL_ELIDED: outcome.elided,

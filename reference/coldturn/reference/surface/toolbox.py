@@ -252,7 +252,7 @@ def _outcome_info(outcome: CallOutcome, handle: str) -> ToolOutcomeInfo:
     data = outcome.text.encode("utf-8", "surrogatepass")
     return ToolOutcomeInfo(
         size=len(data),
-        tokens=estimate_tokens(len(data)),
+        tokens_estimated=estimate_tokens(len(data)),
         digest=xxhash.xxh3_128_hexdigest(data),
         handle=handle,
         is_error=outcome.is_error,

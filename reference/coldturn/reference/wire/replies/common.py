@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from coldturn.reference.prefix.model import Surface
+from coldturn.reference.tokens import ReportedTokens
 from coldturn.reference.wire.errors import ProviderError, UnreadableReplyError
 from coldturn.reference.wire.replies.sse import event_data
 
@@ -86,16 +87,16 @@ def raw_text(value: Any) -> str:  # noqa: ANN401 - any decoded JSON
     return msgspec.json.encode(value).decode()
 
 
-def count_of(holder: object, key: str) -> int | None:
+def count_of(holder: object, key: str) -> ReportedTokens | None:
     """Give the count that `holder` reports under `key`; None when there is none, or it is no whole number."""
     value = holder.get(key) if isinstance(holder, dict) else None
     if isinstance(value, float) and value.is_integer():
-        return int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+        return ReportedTokens(int(value))
+    return ReportedTokens(value) if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def add_known(*counts: int | None) -> int | None:
+def add_known(*counts: ReportedTokens | None) -> ReportedTokens | None:
     """Add counts of which the first decides whether the sum is known; unreported parts count as nothing."""
     if not counts or counts[0] is None:
         return None
-    return sum(count or 0 for count in counts)
+    return ReportedTokens(sum(count or 0 for count in counts))
