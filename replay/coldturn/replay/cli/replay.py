@@ -45,7 +45,7 @@ Out = Annotated[
 ]
 
 
-def replay(
+def replay(  # noqa: PLR0913, PLR0917 - a command's options are its parameters
     recordings: Annotated[
         list[str],
         typer.Argument(metavar="RECORDING...", help="A cassette, a *.session.toml, a folder or a glob."),
