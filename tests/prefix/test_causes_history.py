@@ -180,6 +180,29 @@ class TestReminders:
         assert comparison.stable
         assert comparison.first is None
 
+    def test_what_is_lost_behind_it_comes_behind_it(self, surface: Surface) -> None:
+        before = [User("q", REMINDER), Assistant("a"), *STEP]
+        found = broken(surface, before, [User("q"), *STEP, Assistant("b")])
+        assert (found.cause, found.side) == ("transient_tail_removed", "parent")
+        assert [one.cause for one in found.later] == ["block_missing"]
+
+    def test_a_message_that_is_gone_takes_its_reminder_along(self, surface: Surface) -> None:
+        before = [User("q"), Assistant("a"), User("r", REMINDER), *STEP]
+        found = broken(surface, before, [User("q"), Assistant("a"), *STEP, Assistant("b")])
+        assert (found.cause, found.later) == ("block_missing", ())
+        assert found.delta_bytes == -len("r") - len(REMINDER)
+
+    def test_an_inserted_message_brings_its_reminder_along(self, surface: Surface) -> None:
+        before = [User("q"), Assistant("a"), *STEP]
+        after = [User("q"), Assistant("a"), User("r", REMINDER), *STEP, Assistant("b")]
+        found = broken(surface, before, after)
+        assert (found.cause, found.later) == ("history_rewritten", ())
+
+    def test_a_child_that_ends_with_the_parents_reminder_loses_nothing(self, surface: Surface) -> None:
+        found = broken(surface, [User("q", REMINDER), *STEP], [User("q", REMINDER)])
+        assert (found.cause, found.harmless, found.lost_bytes) == ("block_missing", True, 0)
+        assert ".content[1]" not in found.path
+
     def test_in_an_older_message_it_is_text_like_any_other(self, surface: Surface) -> None:
         before = [User("q", REMINDER), Assistant("a"), User("r"), *STEP]
         after = [User("q"), Assistant("a"), User("r"), *STEP, Assistant("b")]
@@ -264,6 +287,10 @@ class TestRewriting:
         assert found.delta_bytes < 0
         assert found.later == ()
 
+    def test_a_question_that_asks_for_a_summary_is_none(self, surface: Surface) -> None:
+        after: list[Item] = [*turn(1, "x"), User("Please summarize the file.")]
+        assert broken(surface, [*turn(1, "x"), *turn(2, LONG)], after).cause == "history_rewritten"
+
     def test_one_short_text_for_many_messages_is_likely_one(self, surface: Surface) -> None:
         kept = turn(3, "x")
         after: list[Item] = [User("Two files were read; nothing was found."), *kept]
@@ -297,6 +324,8 @@ TEXT = {"type": "text", "text": "look at this"}
 IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGVsbG8=" * 9}}
 THINKING = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
 ASSISTANT = {"role": "assistant", "content": "yes"}
+
+COMPACTED = [{"role": "assistant", "content": [{"type": "compaction", "content": "all"}]}]
 
 SHAPES: list[tuple[str, Surface, dict[str, Any], dict[str, Any]]] = [
     (
@@ -341,6 +370,18 @@ SHAPES: list[tuple[str, Surface, dict[str, Any], dict[str, Any]]] = [
         anthropic(TEXT, IMAGE, THINKING),
         anthropic(TEXT, THINKING, IMAGE),
     ),
+    (
+        "message_block_reorder",
+        Surface.MESSAGES,
+        anthropic(TEXT, IMAGE),
+        anthropic(IMAGE, TEXT),
+    ),
+    (
+        "compaction",
+        Surface.MESSAGES,
+        anthropic({"type": "text", "text": LONG}, role="assistant"),
+        {**anthropic({"type": "compaction", "content": "all"}), "messages": COMPACTED},
+    ),
     ("block_missing", Surface.MESSAGES, anthropic(TEXT, IMAGE), anthropic(TEXT)),
     (
         "message_merge",
@@ -375,6 +416,22 @@ def test_a_list_of_parts_that_lost_its_reminder_and_became_a_string_is_one_chang
     assert found is not None
     assert (found.cause, found.later) == ("transient_tail_removed", ())
     assert found.alongside == ("content_shape",)
+
+
+@pytest.mark.parametrize("depth", [90, 150, 400, 900, 3000])
+def test_deep_nesting_is_compared_as_text(depth: int) -> None:
+    def deep(leaf: str) -> bytes:
+        value = "[" * depth + f'"{leaf}"' + "]" * depth
+        call = f'{{"type":"tool_use","id":"c","name":"t","input":{{"x":{value}}}}}'
+        schema = f'{{"name":"t","input_schema":{{"x":{value}}}}}'
+        messages = f'[{{"role":"assistant","content":[{call}]}},{{"role":"user","content":"q"}}]'
+        return f'{{"model":"m","max_tokens":1,"tools":[{schema}],"messages":{messages}}}'.encode()
+
+    parent = read_request(deep("a"), surface=Surface.MESSAGES)
+    child = read_request(deep("b"), surface=Surface.MESSAGES)
+    found = compare(parent, child).first
+    assert found is not None
+    assert [found.cause, *(one.cause for one in found.later)] == ["tool_edited", "history_rewritten"]
 
 
 def test_kinds_of_white_space() -> None:

@@ -100,6 +100,15 @@ def test_each_hunk_gets_its_own_cause_and_place(surface: Surface) -> None:
     assert found.delta_bytes == len(after) - len(before)
 
 
+def test_lines_that_resemble_each_other_at_the_end_of_a_hunk_are_told_apart() -> None:
+    before = f"{PADDING}Ask before you write.\nIt is 10:01.\nEnd.\n"
+    after = f"{PADDING}Never delete what others own, whoever asks.\nKeep a list.\nIt is 10:02.\nEnd.\n"
+    assert told(broken(before, after)) == [
+        ("system_edited", len(PADDING)),
+        ("clock_in_prefix", after.index("10:02") + 4),
+    ]
+
+
 @pytest.mark.parametrize("end", ["", "\n"])
 def test_text_behind_a_last_line_without_end_is_one_addition(end: str) -> None:
     before = f"It is 10:01.\n{PADDING}Keep it short."

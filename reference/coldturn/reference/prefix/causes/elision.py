@@ -17,7 +17,6 @@ _MARKER = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _BRACKET = re.compile(r"^\W*(?:[\[(<{]|\.{3}|\u2026).*\w")
-_ELLIPSIS = re.compile(r"\.{3}|\u2026")
 
 
 def result_text(facts: BlockFacts) -> str:
@@ -50,7 +49,7 @@ def elision_kind(was: str, now: str) -> str | None:
     rest = now[head:]
     if head and not rest.strip():
         return "cut"
-    if head and (_MARKER.search(rest) or _has_tail(was, rest)):
+    if head and _MARKER.search(rest):
         return "preview"
     return "placeholder" if len(now) <= _PLACEHOLDER_CHARACTERS and _MARKER.search(now) else None
 
@@ -58,15 +57,6 @@ def elision_kind(was: str, now: str) -> str | None:
 def _head(was: str, now: str) -> int:
     old, new = was.encode("utf-8", "replace"), now.encode("utf-8", "replace")
     return len(readable(old[: common_prefix(old, new)]).rstrip("\ufffd"))
-
-
-def _has_tail(was: str, rest: str) -> bool:
-    """Whether an ellipsis and then the end of the older text follow."""
-    ellipsis = _ELLIPSIS.search(rest)
-    if ellipsis is None:
-        return False
-    tail = rest[ellipsis.end() :].strip()
-    return bool(tail) and was.rstrip().endswith(tail)
 
 
 def is_elided(block: Block) -> bool:

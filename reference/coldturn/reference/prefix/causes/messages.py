@@ -102,10 +102,15 @@ def _header_only(history: History, block: BlockPair) -> list[Change] | None:
 
 def header_parts(block: Block) -> list[Json]:
     """The JSON objects of a block's header: its message's, where it stands first in it, and its own."""
-    text, parts, at = readable(block.facts.header), [], 0
-    while at < len(text):
-        part, at = _DECODER.raw_decode(text, at)
-        parts.append(part)
+    text = readable(block.facts.header)
+    parts: list[Json] = []
+    at = 0
+    try:
+        while at < len(text):
+            part, at = _DECODER.raw_decode(text, at)
+            parts.append(part)
+    except (ValueError, RecursionError):
+        return [text]
     return parts
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -33,19 +33,36 @@ class Leaf:
 DEFER_KEYS = frozenset({"defer_loading", "deferred", "always_load", "alwaysLoad", "anthropic/alwaysLoad"})
 """Keys that say when a tool is loaded, and nothing about what it does."""
 
+MAX_DEPTH = 100
+"""Levels of nesting that are walked; no schema or argument needs more."""
+
 _PATH = re.compile(r"^(?:~?/|[A-Za-z]:[\\/])[^\s]*$")
 _URL = re.compile(r"^[a-z][a-z0-9+.-]*://\S+$", re.IGNORECASE)
 _TOKEN_EDGE = re.compile(r"[\s\"'`<>()\[\]{},;]")
 
 
 def parse(content: bytes) -> Json:
-    """Decode JSON with number lexemes kept; what is no JSON is a string."""
+    """Decode JSON with number lexemes kept; what is no JSON, or nested too deep to walk, is a string."""
     try:
-        return json.loads(  # type: ignore[no-any-return]  # json.loads is Any by nature
-            content, parse_int=Number, parse_float=Number, parse_constant=Number
-        )
+        document: Json = json.loads(content, parse_int=Number, parse_float=Number, parse_constant=Number)
     except (ValueError, RecursionError):
         return readable(content)
+    return document if _is_shallow(document) else readable(content)
+
+
+def _is_shallow(document: Json) -> bool:
+    level: list[Json] = [document]
+    for _ in range(MAX_DEPTH):
+        level = [inner for value in level for inner in _inner(value)]
+        if not level:
+            return True
+    return False
+
+
+def _inner(value: Json) -> Iterable[Json]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
 
 
 def leaves(was: Json, now: Json, keys: tuple[str, ...] = ()) -> Iterator[Leaf]:

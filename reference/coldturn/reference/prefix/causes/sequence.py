@@ -16,7 +16,9 @@ from coldturn.reference.prefix.causes.transient import is_reminder
 from coldturn.reference.prefix.model import Block, BlockKind, Confidence, Zone
 
 _SUMMARY = re.compile(
-    rb"summar|compact|conversation (?:so far|history)|previous conversation|continued from", re.IGNORECASE
+    rb"summari[sz]ed|summary (?:of|below)|<summary|#\s*summary|(?:conversation|session) summary"
+    rb"|\bcompact(?:ed|ion)\b|conversation (?:so far|history)|previous (?:conversation|session)",
+    re.IGNORECASE,
 )
 _REMOVED = "transient_tail_removed"
 _UNSAID_MESSAGES = 4
@@ -61,14 +63,15 @@ def _cut_short(history: History) -> Change | None:
 
 
 def _reordered(history: History) -> Change | None:
+    """The same blocks in another order; headers apart, since the first of a message carries the message's."""
     first, last = history.found[0], history.found[-1]
     was = history.was[first.was_start : last.was_end]
     now = [index for index in history.now[first.now_start : last.now_end] if index not in history.appended]
-    old = Counter(history.parent_block(index).facts.digest for index in was)
-    new = Counter(history.child_block(index).facts.digest for index in now)
-    if len(was) < 2 or old != new:
+    old = [(block.kind, block.facts.content) for block in map(history.parent_block, was)]
+    new = [(block.kind, block.facts.content) for block in map(history.child_block, now)]
+    if old == new or len(old) != len(new) or Counter(old) != Counter(new):
         return None
-    return BlockPair(history.pair, was[0], now[0]).change("message_block_reorder")
+    return _many(history, was, now, "message_block_reorder")
 
 
 def _compaction(history: History, gap: Gap) -> Change | None:
@@ -76,7 +79,7 @@ def _compaction(history: History, gap: Gap) -> Change | None:
     was, now = history.was[gap.was_start : gap.was_end], history.now[gap.now_start : gap.now_end]
     old = [history.parent_block(index) for index in was]
     new = [history.child_block(index) for index in now]
-    texts = [block for block in new if block.kind is BlockKind.TEXT]
+    texts = [block for block in new if block.kind in {BlockKind.TEXT, BlockKind.OTHER}]
     old_messages, new_messages = {b.message for b in old}, {b.message for b in new}
     if (
         not texts
@@ -86,13 +89,10 @@ def _compaction(history: History, gap: Gap) -> Change | None:
     ):
         return None
     said = _SUMMARY.search(texts[0].facts.content) is not None
-    drastic = (
-        len(old_messages) >= _UNSAID_MESSAGES
-        and len(new_messages) == 1
-        and 2 * _size(new) < _size(old)
-        and gap.was_end
-        < len(history.was)  # at the end it may as well be a conversation taken up again earlier
-    )
+    # At the end it may as well be a conversation taken up again earlier.
+    inside = gap.was_end < len(history.was)
+    many = len(old_messages) >= _UNSAID_MESSAGES and len(new_messages) == 1
+    drastic = inside and many and 2 * _size(new) < _size(old)
     if not said and not drastic:
         return None
     change = _many(history, was, now, "compaction")
