@@ -335,6 +335,12 @@ SHAPES: list[tuple[str, Surface, dict[str, Any], dict[str, Any]]] = [
         chat({"role": "user", "content": "hello"}, ASSISTANT),
     ),
     (
+        "history_rewritten",
+        Surface.CHAT_COMPLETIONS,
+        chat({"role": "user", "name": "ann", "content": [{"type": "text", "text": "hello"}]}, ASSISTANT),
+        chat({"role": "user", "name": "bob", "content": "hello"}, ASSISTANT),
+    ),
+    (
         "empty_field",
         Surface.CHAT_COMPLETIONS,
         chat({"role": "user", "content": "q"}, {**ASSISTANT, "reasoning_content": ""}),
@@ -432,6 +438,24 @@ def test_deep_nesting_is_compared_as_text(depth: int) -> None:
     found = compare(parent, child).first
     assert found is not None
     assert [found.cause, *(one.cause for one in found.later)] == ["tool_edited", "history_rewritten"]
+
+
+def test_results_are_told_apart_by_their_call() -> None:
+    def results(**texts: str) -> dict[str, Any]:
+        rows = [{"type": "tool_result", "tool_use_id": key, "content": text} for key, text in texts.items()]
+        return anthropic(*rows)
+
+    before = results(c1="kept nowhere", c2=LONG)
+    found = compare(read(before, Surface.MESSAGES), read(results(c2="[cleared]"), Surface.MESSAGES)).first
+    assert found is not None
+    assert (found.cause, found.path) == ("block_missing", "$.messages[0].content[0]")
+    assert [one.cause for one in found.later] == ["elision_moving_boundary"]
+
+
+def test_requests_of_two_surfaces_can_be_compared() -> None:
+    found = compare(request(Surface.MESSAGES), request(Surface.RESPONSES)).first
+    assert found is not None
+    assert found.zone is Zone.SYSTEM or found.zone is Zone.HISTORY
 
 
 def test_kinds_of_white_space() -> None:

@@ -63,6 +63,7 @@ def test_clocks_of_many_formats(before: str, after: str) -> None:
         ("2026-05-26 23:59", "2026-05-27 00:01", "clock_in_prefix"),
         ("run 1234567890", "run 1987654321", "system_micro_drift"),
         ("version 1.2.3", "version 1.2.4", "system_micro_drift"),
+        ("10:01", "May 26", "system_micro_drift"),
         ("10:01 and more", "10:02 and less", "system_micro_drift"),
         ("id 01ARZ3NDEKTSV4RRFFQ69G5FAV", "id 01ARZ3NDEKTSV4RRFFQ69G5FAW", "random_id_in_system"),
         ("sess_8fk2jd83kd", "sess_9dk3jf82la", "random_id_in_system"),
@@ -237,6 +238,14 @@ def test_a_comment_in_a_code_block_is_no_heading() -> None:
     assert (found.cause, found.section) == ("system_edited", "## Rules")
 
 
+def test_a_section_beside_memories_is_none_of_them() -> None:
+    before = "## Memory\n\nTea.\n\n## Rules\n\n- alpha: the first rule of all\n"
+    after = before.replace("- alpha", "- omega: one more rule stands here\n- alpha")
+    assert catalogue(before, after).cause == "system_edited"
+    deeper = before.replace("## Rules", "### Rules")
+    assert catalogue(deeper, after.replace("## Rules", "### Rules")).cause == "memory_injection"
+
+
 def test_text_behind_a_closed_memory_is_none() -> None:
     before, after = (f"<memory>\ntea\n</memory>\nAlways answer {how}.\n" for how in ("briefly", "at length"))
     assert catalogue(before, after).cause == "system_micro_drift"
@@ -264,6 +273,11 @@ def test_sections_in_another_order() -> None:
 def test_another_prompt() -> None:
     found = broken(PADDING, "Translate what you are given into Norwegian, nothing else.\n" * 30)
     assert (found.cause, found.later) == ("system_replaced", ())
+
+
+def test_a_short_prompt_is_edited_and_not_replaced() -> None:
+    found = broken("Be brief, and kind to everyone.", "Translate all that you get into Norwegian.")
+    assert found.cause == "system_edited"
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ def leaves(was: Json, now: Json, keys: tuple[str, ...] = ()) -> Iterator[Leaf]:
     elif isinstance(was, list) and isinstance(now, list) and len(was) == len(now):
         for index, (old, new) in enumerate(zip(was, now, strict=True)):
             yield from leaves(old, new, (*keys, str(index)))
-    elif was != now or type(was) is not type(now):
+    elif was != now:
         yield Leaf(keys, was, now)
 
 

@@ -64,7 +64,7 @@ def _resemble(was: Block, now: Block) -> bool:
     old, new = was.facts.content, now.facts.content
     head = common_prefix(old, new)
     tail = common_suffix(old, new, min(len(old), len(new)) - head)
-    return head + tail >= _SAME_TEXT_SHARE * max(len(old), len(new)) or was.zone is Zone.TAIL
+    return head + tail >= _SAME_TEXT_SHARE * max(len(old), len(new))
 
 
 def _block_changes(pair: Pair, old: int | None, new: int | None) -> list[Change]:
@@ -169,7 +169,7 @@ def hunk_change(block: BlockPair, hunk: Hunk, reason: Reason) -> Change:
 
 def _same_sections(was: BlockFacts, now: BlockFacts) -> bool:
     old, new = _sections(was), _sections(now)
-    return len(old) > 1 and old != new and Counter(old) == Counter(new)
+    return old != new and Counter(old) == Counter(new)
 
 
 def _sections(facts: BlockFacts) -> list[bytes]:
