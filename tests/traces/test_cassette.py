@@ -130,6 +130,7 @@ responses:
 @pytest.mark.parametrize(
     ("encoding", "packed"),
     [("gzip", gzip.compress(ANSWER)), ("deflate", zlib.compress(ANSWER)), ("gzip", ANSWER)],
+    ids=["gzip", "deflate", "said-to-be-gzip"],
 )
 def test_packed_responses_are_unpacked_when_they_are_packed(encoding: str, packed: bytes) -> None:
     content = written(yamlserializer, BODY, answer=response(packed, content_encoding=encoding))
