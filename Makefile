@@ -6,13 +6,21 @@ CODE := reference traces analysis replay tests benchmarks docs
 
 .PHONY: demo test check format bench readme record-demo clean
 
-$(VENV)/.stamp: pyproject.toml constraints.txt
+define install
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "coldturn needs Python 3.11 or newer: make PYTHON=python3.11")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[dev]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable "$(1)"
 	touch $@
+endef
 
-demo: $(VENV)/.stamp
+$(VENV)/.stamp: pyproject.toml constraints.txt
+	$(call install,.[dev])
+
+# A first look needs no inference engine and no type checker.
+$(VENV)/.plain: pyproject.toml constraints.txt
+	$(call install,.[notebooks])
+
+demo: $(VENV)/.plain
 	$(BIN)/coldturn demo --out coldturn-demo
 
 test: $(VENV)/.stamp
