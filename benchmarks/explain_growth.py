@@ -13,21 +13,24 @@ import resource
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from typing import IO
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import msgspec
 
+from coldturn.analysis.explain import explain
 from coldturn.reference.prefix.causes import compare
 from coldturn.reference.prefix.lineage import Lineages
 from coldturn.reference.prefix.request import read_request
+from coldturn.traces.readers import read_exchanges
 
 REQUESTS = 500
 EVERY = 20
 LIMIT_RATIO = 2.5
 LIMIT_BYTES = 150e6
+_BUFFER = 1 << 20
 _TOOLS = 40
-_FIRST_MESSAGES = 70
+_FIRST_MESSAGES = 74
 
 
 def bodies(requests: int = REQUESTS, *, seed: int = 7) -> Iterator[bytes]:
@@ -219,50 +222,68 @@ def _first_other(was: list[msgspec.Raw], now: list[msgspec.Raw]) -> int | None:
 
 
 def run() -> dict[str, float]:
-    """Measure both on the same file, one request in memory at a time."""
-    with tempfile.TemporaryFile() as log:
-        total = sum(log.write(body + b"\n") - 1 for body in bodies())
+    """Measure on the same log, one request in memory at a time; reading its lines is part of every figure."""
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "session.jsonl"
+        with log.open("wb") as file:
+            total = sum(file.write(body + b"\n") - 1 for body in bodies())
         gc.collect()
         started_with = _peak_bytes()
-        slicing = _time_slicing(log)
-        explaining, breaks = _time_explaining(log)
+        slicing, _ = _timed(_slice_all, log)
+        comparing, breaks = _timed(_compare_all, log)
+        explaining, explained = _timed(_explain_all, log)
     return {
         "requests": REQUESTS,
         "mean_body_bytes": total / REQUESTS,
         "breaks_found": breaks,
+        "breaks_explained": explained,
         "slicing_us_per_request": slicing / REQUESTS * 1e6,
+        "comparing_us_per_request": comparing / REQUESTS * 1e6,
         "explaining_us_per_request": explaining / REQUESTS * 1e6,
-        "ratio": explaining / slicing,
-        "ratio_limit": LIMIT_RATIO,
+        "comparing_ratio": comparing / slicing,
+        "comparing_ratio_limit": LIMIT_RATIO,
+        "explaining_ratio": explaining / slicing,
+        "explaining_ratio_limit": LIMIT_RATIO,
         "peak_growth_mb": (_peak_bytes() - started_with) / 1e6,
-        "peak_growth_limit_mb": LIMIT_BYTES / 1e6,
+        "peak_growth_mb_limit": LIMIT_BYTES / 1e6,
     }
 
 
-def _time_slicing(log: IO[bytes]) -> float:
-    log.seek(0)
+def _timed(work: Callable[[Path], int], log: Path) -> tuple[float, int]:
+    """Processor seconds of the better of two runs: the first also pays for new code and memory."""
+    spent = []
+    found = 0
+    for _ in range(2):
+        started = time.process_time()
+        found = work(log)
+        spent.append(time.process_time() - started)
+    return min(spent), found
+
+
+def _slice_all(log: Path) -> int:
     decoder = msgspec.json.Decoder(_Sliced)
     sliced: _Sliced | None = None
-    spent = 0.0
-    for line in log:
-        started = time.process_time()
-        sliced = _slice_and_compare(line, sliced, decoder)
-        spent += time.process_time() - started
-    return spent
+    with log.open("rb", buffering=_BUFFER) as lines:
+        for line in lines:
+            sliced = _slice_and_compare(line, sliced, decoder)
+    return 0
 
 
-def _time_explaining(log: IO[bytes]) -> tuple[float, int]:
-    log.seek(0)
+def _compare_all(log: Path) -> int:
+    """The prefix core alone: read, place, compare."""
     lineages = Lineages()
     breaks = 0
-    spent = 0.0
-    for line in log:
-        started = time.process_time()
-        request = read_request(line)
-        parent = lineages.place(request).parent
-        breaks += parent is not None and not compare(parent, request).stable
-        spent += time.process_time() - started
-    return spent, breaks
+    with log.open("rb", buffering=_BUFFER) as lines:
+        for line in lines:
+            request = read_request(line)
+            parent = lineages.place(request).parent
+            breaks += parent is not None and not compare(parent, request).stable
+    return breaks
+
+
+def _explain_all(log: Path) -> int:
+    """What ``coldturn explain`` does with the file."""
+    return len(explain(read_exchanges(log)).breaks)
 
 
 def _peak_bytes() -> int:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import random
+
 import pytest
 
 from coldturn.reference.prefix.model import Segment
@@ -95,6 +98,23 @@ def test_a_change_in_one_long_line_leaves_most_of_it_shared(number: int) -> None
         *SENTENCES[number + 1 :],
     ]
     assert shared(text, " ".join(edited)) > 0.5
+
+
+def test_cuts_in_one_line_of_json_fall_in_step_again() -> None:
+    for seed in range(20):
+        numbers = random.Random(seed)  # noqa: S311 - made-up rows
+        rows = [{"id": numbers.randrange(10**6), "note": _words(numbers), "on": True} for _ in range(150)]
+        was = json.dumps(rows, separators=(",", ":")).encode()
+        rows[numbers.randrange(100)]["note"] = _words(numbers)
+        now = json.dumps(rows, separators=(",", ":")).encode()
+        known = {one.digest for one in cut_json(was)}
+        assert _size(one for one in cut_json(now) if one.digest in known) > 0.6 * len(now)
+
+
+def _words(numbers: random.Random) -> str:
+    return " ".join(
+        numbers.choices(["one", "two", "three", "four", "five", "six", "seven"], k=numbers.randrange(3, 14))
+    )
 
 
 def test_padding_without_separators_is_shared_too() -> None:

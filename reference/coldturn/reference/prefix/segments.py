@@ -1,8 +1,8 @@
 """Cutting a block's content into segments, so that one changed line leaves the rest shared.
 
 Text is cut at Markdown headings and at tags that stand on a line of their own, between those at blank lines.
-A paragraph above 2 KB is cut at line ends, and a line above 2 KB behind a separator about every 1 KB: counted
-from the line's start, so that cuts soon fall in step again behind an edit.
+A paragraph above 2 KB is cut at line ends. A line above 2 KB is cut behind some ends of sentences or of JSON
+values: which ones, the characters in front of them decide, so that cuts fall in step again behind an edit.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from xxhash import xxh3_128_digest
 from coldturn.reference.prefix.model import Segment
 
 LONG = 2048
-STRIDE = 1024
+STRIDE = 256
 
 _STRUCTURE = re.compile(
     rb"""^(?:
@@ -25,7 +25,10 @@ _STRUCTURE = re.compile(
     )$\n?""",
     re.MULTILINE | re.VERBOSE,
 )
-_SEPARATOR = re.compile(rb"[ ,;}\]>]")
+_HALF = b"[%b]" % re.escape(bytes(byte for byte in range(256) if byte.bit_count() % 2))
+"""Every other byte, so to speak: those with an odd number of bits."""
+_STRONG = re.compile(rb"%b.%b(?:[.!?;:]\s|\\n|[,}\]>])" % (_HALF, _HALF), re.DOTALL)
+_WEAK = re.compile(rb"[\s,]")
 _MAX_SECTION = 120
 
 
@@ -64,7 +67,8 @@ def _cut_line(content: bytes, start: int, end: int) -> list[tuple[int, int]]:
     cuts = []
     position = start
     while end - position > LONG:
-        found = _SEPARATOR.search(content, position + STRIDE, position + LONG)
+        window = position + STRIDE, position + LONG
+        found = _STRONG.search(content, *window) or _WEAK.search(content, *window)
         stop = found.end() if found is not None else _character_start(content, position + LONG)
         cuts.append((position, stop))
         position = stop
