@@ -152,6 +152,34 @@ def test_a_line_that_gave_way_to_another_is_growth_beside_shrinkage() -> None:
     assert (found.cause, found.names, found.alongside) == ("catalog_growth", ("delta",), ("catalog_shrink",))
 
 
+def test_a_line_that_moved_is_neither() -> None:
+    before = CATALOGUE.replace("- gamma", "- zeta: z\n- gamma")
+    after = CATALOGUE.replace("- beta: b\n", "").replace("- gamma: c\n", "- zeta: z\n- gamma: c\n- beta: b\n")
+    found = catalogue(before, after)
+    assert (found.cause, found.kinds, found.names) == ("system_edited", ("line_order",), ("beta",))
+    assert found.later == ()
+
+
+def test_a_list_behind_the_catalogue_is_not_the_catalogue() -> None:
+    todo = "## Reminders\n### todo\n1. Overview of the code\n2. Read the tests\n"
+    before = f"{PADDING}{CATALOGUE}"
+    for gap in ("", "\n"):
+        for end in ("", "## End\nThat is all.\n"):
+            found = broken(before + end, before + gap + todo + end)
+            assert {found.cause, *(one.cause for one in found.later)} == {"system_edited"}
+            back = broken(before + gap + todo + end, before + end)
+            assert {back.cause, *(one.cause for one in back.later)} == {"system_edited"}
+
+
+def test_lines_of_the_catalogue_and_a_section_behind_it_are_two_causes() -> None:
+    before = f"{PADDING}## Tool Catalog\n- alpha: a\n"
+    after = f"{before}- beta: b\n## Reminders\nMind the gap, whatever you do.\n"
+    assert told(broken(before, after)) == [
+        ("catalog_growth", len(before)),
+        ("system_edited", after.index("## Reminders")),
+    ]
+
+
 def test_an_edited_line_is_neither() -> None:
     found = catalogue(CATALOGUE, CATALOGUE.replace("- beta: b", "- beta: another text, which is longer"))
     assert found.cause == "system_edited"

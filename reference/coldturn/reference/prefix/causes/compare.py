@@ -21,6 +21,8 @@ def compare(parent: PromptRequest, child: PromptRequest) -> Comparison:
     A pair in which nothing changed costs one look per element. Labels on either request (zones, planned
     elisions, deferred tools) decide what bytes alone cannot.
     """
+    if (parent.unloaded or child.unloaded) and not child.goes_on_from(parent):
+        parent, child = parent.whole(), child.whole()
     place = first_difference(parent, child)
     if place is None or place.parent is None:
         return Comparison(

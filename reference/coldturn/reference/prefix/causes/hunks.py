@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +13,8 @@ from coldturn.reference.prefix.causes.change import common_suffix, readable
 from coldturn.reference.prefix.causes.topics import Topic, topic_at
 from coldturn.reference.prefix.difference import common_prefix
 from coldturn.reference.prefix.model import Zone
+
+_HEADING = re.compile(rb" {0,3}(#{1,6})[ \t]+\S")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +83,28 @@ class Hunk:
         """What the place is about, by the headings and tags around it in the newer or else the older text."""
         now = was = None
         if self.now_lines:
-            now = _topic(self.texts.now, self.offset) or _own_topic(self.now)
+            place = self._place(self.now_lines, self.now_start, self.offset)
+            now = _topic(self.texts.now, place, self.now)
         if now is None and self.was_lines:
-            was = _topic(self.texts.was, self.was_offset) or _own_topic(self.was)
+            was = _topic(
+                self.texts.was, self._place(self.was_lines, self.was_start, self.was_offset), self.was
+            )
         return now or was
+
+    def _place(self, lines: Sequence[bytes], start: int, offset: int) -> int:
+        """The byte that stands for the hunk: the first text of lines that came or went, or the difference."""
+        if self.was_lines and self.now_lines:
+            return offset
+        blank = next((at for at, line in enumerate(lines) if line.strip()), 0)
+        return start + sum(map(len, lines[:blank])) + len(lines[blank].rstrip())
+
+    def sections(self) -> list[Hunk]:
+        """Lines that came or went, a part for each section among them; any other hunk as it is."""
+        if self.was_lines and self.now_lines:
+            return [self]
+        cuts = _section_cuts(self.was_lines or self.now_lines)
+        still = [0] * len(cuts)
+        return list(self._cut(cuts, still) if self.was_lines else self._cut(still, cuts))
 
     def parts(self) -> list[Hunk]:
         """Line by line where the lines at both ends resemble each other, the rest as one part."""
@@ -111,7 +132,7 @@ def hunks(texts: Texts) -> list[Hunk]:
         # Nothing but the end of the last line.
         found = [Gap(len(was_lines) - 1, len(was_lines), len(now_lines) - 1, len(now_lines))]
     was_starts, now_starts = _starts(was_lines), _starts(now_lines)
-    return [
+    runs = [
         Hunk(
             texts,
             was_starts[gap.was_start] - _borrowed(was_lines, gap.was_start, now_lines, gap.now_start),
@@ -121,6 +142,7 @@ def hunks(texts: Texts) -> list[Hunk]:
         )
         for gap in found
     ]
+    return [part for run in runs for part in run.sections()]
 
 
 def _ended(lines: Sequence[bytes]) -> list[bytes]:
@@ -133,6 +155,20 @@ def _ended(lines: Sequence[bytes]) -> list[bytes]:
 def _borrowed(lines: Sequence[bytes], start: int, other: Sequence[bytes], other_start: int) -> int:
     """Bytes of the line end in front of a run which the other text, ending there, does not have."""
     return len(lines[start - 1]) - len(other[other_start - 1]) if start and other_start == len(other) else 0
+
+
+def _section_cuts(lines: Sequence[bytes]) -> list[int]:
+    """Where to cut a run of lines: at each heading that does not stand under the one its part begins with."""
+    cuts = [0]
+    level = 0
+    for at, line in enumerate(lines):
+        heading = _HEADING.match(line)
+        if heading is None or 0 < level < len(heading[1]):
+            continue
+        level = len(heading[1])
+        if any(before.strip() for before in lines[cuts[-1] : at]):
+            cuts.append(at)
+    return [*cuts, len(lines)]
 
 
 def _starts(lines: Sequence[bytes]) -> list[int]:
@@ -154,11 +190,11 @@ def _resembling(was: Sequence[bytes], now: Sequence[bytes]) -> int:
     return count
 
 
-def _topic(content: bytes, at: int) -> Topic | None:
-    return topic_at(readable(content), len(readable(content[:at])))
+def _topic(content: bytes, at: int, own: str) -> Topic | None:
+    return topic_at(readable(content), len(readable(content[:at]))) or _own_topic(own)
 
 
 def _own_topic(text: str) -> Topic | None:
-    """The subject that the first heading or tag inside `text` names."""
+    """The subject that the tag names with which `text` begins."""
     opening = text.find(">") + 1
-    return topic_at(text, opening if opening and text.lstrip().startswith("<") else 0)
+    return topic_at(text, opening) if opening and text.lstrip().startswith("<") else None

@@ -118,6 +118,7 @@ def text_changes(block: BlockPair) -> list[Change]:
         if reason is None:
             unexplained += max(map(len, hunk.spans))
         changes.append(hunk_change(block, hunk, reason or _unexplained(hunk)))
+    changes = _without_moved_lines(changes)
     longest = max(len(texts.was), len(texts.now))
     if longest >= _MIN_REPLACED and unexplained > _REPLACED_SHARE * longest:
         changes = [
@@ -127,6 +128,21 @@ def text_changes(block: BlockPair) -> list[Change]:
             for change in changes
         ]
     return changes
+
+
+def _without_moved_lines(changes: list[Change]) -> list[Change]:
+    """An entry that left a list in one place and came in another (moved, or edited too) did neither."""
+    grown, shrunk = (
+        {(change.section, name) for change in changes if change.cause == cause for name in change.names}
+        for cause in ("catalog_growth", "catalog_shrink")
+    )
+    moved = grown & shrunk
+    return [
+        replace(change, cause="system_edited", kinds=("line_order",))
+        if any((change.section, name) in moved for name in change.names)
+        else change
+        for change in changes
+    ]
 
 
 def explained(texts: Texts) -> Iterator[tuple[Hunk, Reason | None]]:
