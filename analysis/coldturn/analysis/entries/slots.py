@@ -70,4 +70,5 @@ class SlotCache:
 
 
 def _packed(tokens: Sequence[int]) -> bytes:
-    return array("I", tokens).tobytes()
+    # From bytes themselves the array would take machine words.
+    return array("I", iter(tokens)).tobytes()
