@@ -12,7 +12,6 @@ import re
 import sqlite3
 import sys
 import tomllib
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,8 +24,11 @@ from coldturn.reference.surface.search import search
 QUERIES = Path(__file__).with_name("search_queries.toml")
 
 Kind: TypeAlias = Literal["words", "name", "foreign"]
-Ranker: TypeAlias = Callable[[Sequence[CatalogueTool], str], Sequence[CatalogueTool]]
-"""Tools and a query to the best five, best first."""
+Find: TypeAlias = Callable[[str], Sequence[CatalogueTool]]
+"""A query to the best five tools, best first."""
+
+Ranker: TypeAlias = Callable[[Sequence[CatalogueTool]], Find]
+"""Makes the search of some tools."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,48 +69,48 @@ def _pair(answer: str) -> tuple[str, str]:
     return listing, tool
 
 
-def ours(tools: Sequence[CatalogueTool], query: str) -> Sequence[CatalogueTool]:
+def ours(tools: Sequence[CatalogueTool]) -> Find:
     """The surface's own search."""
-    return search(tools, query, limit=5).tools
+    return lambda query: search(tools, query, limit=5).tools
 
 
-def plain(tools: Sequence[CatalogueTool], query: str) -> Sequence[CatalogueTool]:
+def plain(tools: Sequence[CatalogueTool]) -> Find:
     """BM25 over what stands between white space."""
     numbers: dict[str, str] = {}
 
-    def numbered(text: str) -> str:
+    def numbered(text: str) -> list[str]:
         # The engine would split words itself; a number cannot be split.
-        return " ".join(numbers.setdefault(word, f"w{len(numbers)}") for word in text.casefold().split())
+        return [numbers.setdefault(word, f"w{len(numbers)}") for word in text.casefold().split()]
 
-    return _engine([numbered(_text(tool)) for tool in tools], numbered(query).split(), tools)
+    return _engine(tools, numbered)
 
 
-def stock(tools: Sequence[CatalogueTool], query: str) -> Sequence[CatalogueTool]:
+def stock(tools: Sequence[CatalogueTool]) -> Find:
     """BM25 with the engine's own tokenizer, which knows punctuation and no camelCase."""
-    return _engine([_text(tool) for tool in tools], re.findall(r"[^\W_]+", query), tools)
+    return _engine(tools, re.compile(r"[^\W_]+").findall)
+
+
+def _engine(tools: Sequence[CatalogueTool], split: Callable[[str], list[str]]) -> Find:
+    database = sqlite3.connect(":memory:")
+    database.execute("CREATE VIRTUAL TABLE tool USING fts5 (words)")
+    database.executemany("INSERT INTO tool VALUES (?)", ((" ".join(split(_text(tool))),) for tool in tools))
+
+    def find(query: str) -> Sequence[CatalogueTool]:
+        match = " OR ".join(f'"{word}"' for word in dict.fromkeys(split(query)))
+        if not match:
+            return ()
+        rows = database.execute("SELECT rowid, bm25(tool) FROM tool WHERE tool MATCH ?", (match,))
+        # Equal scores stand in the order of `tools`.
+        ranked = sorted((round(score, 12), number) for number, score in rows)
+        return [tools[number - 1] for _, number in ranked[:5]]
+
+    return find
 
 
 def _text(tool: CatalogueTool) -> str:
     arguments = tool.input_schema.get("properties")
     names = list(arguments) if isinstance(arguments, dict) else []
     return " ".join((tool.name, tool.title, tool.description, *names))
-
-
-def _engine(
-    texts: Iterable[str], words: Iterable[str], tools: Sequence[CatalogueTool]
-) -> Sequence[CatalogueTool]:
-    match = " OR ".join(f'"{word}"' for word in dict.fromkeys(words))
-    if not match:
-        return ()
-    database = sqlite3.connect(":memory:")
-    try:
-        database.execute("CREATE VIRTUAL TABLE tool USING fts5 (words)")
-        database.executemany("INSERT INTO tool VALUES (?)", ((text,) for text in texts))
-        found = database.execute("SELECT rowid, bm25(tool) FROM tool WHERE tool MATCH ?", (match,))
-        ranked = sorted((round(score, 12), tools[number - 1].server, number - 1) for number, score in found)
-        return [tools[number] for _, _, number in ranked[:5]]
-    finally:
-        database.close()
 
 
 RANKERS: Mapping[str, Ranker] = {"ours": ours, "plain": plain, "stock": stock}
@@ -123,23 +125,26 @@ def measure_joined(
     tools: Sequence[CatalogueTool], queries: Iterable[Query], ranker: Ranker
 ) -> dict[str, Score]:
     """Scores over all tools at once, by kind of query, and of ``all``."""
-    scores: dict[str, Score] = defaultdict(Score)
+    scores: dict[str, Score] = {"all": Score()}
+    find = ranker(tools)
     for query in queries:
-        place = place_of(query, ranker(tools, query.text))
+        place = place_of(query, find(query.text))
         for group in (query.kind, "all"):
-            scores[group] = scores[group].plus(place)
-    return dict(scores)
+            scores[group] = scores.get(group, Score()).plus(place)
+    return scores
 
 
 def measure_each(
     listings: Mapping[str, Sequence[CatalogueTool]], queries: Iterable[Query], ranker: Ranker
 ) -> dict[str, Score]:
     """Scores by listing: each query is put to every listing that has an answer to it."""
-    scores: dict[str, Score] = defaultdict(Score)
-    for query in queries:
-        for listing in sorted({listing for listing, _ in query.answers}):
-            scores[listing] = scores[listing].plus(place_of(query, ranker(listings[listing], query.text)))
-    return dict(scores)
+    scores: dict[str, Score] = {}
+    for listing, tools in listings.items():
+        find = ranker(tools)
+        for query in queries:
+            if any(name == listing for name, _ in query.answers):
+                scores[listing] = scores.get(listing, Score()).plus(place_of(query, find(query.text)))
+    return scores
 
 
 def searched(corpus: Path) -> dict[str, tuple[CatalogueTool, ...]]:
@@ -184,7 +189,7 @@ def _sum(scores: Iterable[Score]) -> Score:
 def _table(label: str, columns: Mapping[str, Mapping[str, Score]]) -> None:
     print(f"| {label} | asked | " + " | ".join(f"{name} top 1 | {name} top 5" for name in columns) + " |")
     print("|---|---:|" + "---:|---:|" * len(columns))
-    for row in columns["ours"]:
+    for row in sorted(columns["ours"], key=lambda row: row == "all"):
         scores = [column[row] for column in columns.values()]
         cells = " | ".join(f"{score.top1} | {score.top5}" for score in scores)
         print(f"| {row} | {scores[0].queries} | {cells} |")
@@ -193,7 +198,7 @@ def _table(label: str, columns: Mapping[str, Mapping[str, Score]]) -> None:
 def _misses(tools: Sequence[CatalogueTool], queries: Iterable[Query]) -> None:
     print("\nNot among our first five\n")
     for query in queries:
-        found = ours(tools, query.text)
+        found = ours(tools)(query.text)
         if place_of(query, found) is None:
             names = ", ".join(f"{tool.server}/{tool.name}" for tool in found)
             print(f"- {query.text!r} -> {names or 'nothing'}; wanted {sorted(query.answers)}")

@@ -29,6 +29,8 @@ def row(name: str, description: str = "", server: str = "s", **properties: str) 
         ("read_file.v10-beta", ["read", "file", "v", "10", "beta"]),
         ("StraßeÄnderung", ["strasse", "änderung"]),
         ("检索文件 ファイル", ["检索文件", "ファイル"]),
+        ("GitHubのissueを作成する", ["git", "hub", "の", "issue", "を作成する"]),
+        ("Notion페이지2개", ["notion", "페이지", "2", "개"]),
         ("__", []),
     ],
 )

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 import sqlite3
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from coldturn.reference.catalogue import CatalogueTool
 from coldturn.reference.surface.lines import first_line, one_line
@@ -19,12 +21,20 @@ _LINE_CHARS = 160
 
 
 def words(text: str) -> list[str]:
-    """Split at case changes, digits and everything that is no letter, in any script; casefolded."""
+    """Split at case changes, digits and everything that is no letter, in any script; casefolded.
+
+    East Asian text has no spaces: a word of another script in it ("GitHubのissue") stands by itself.
+    """
     spaced = []
     for before, here, after in zip(" " + text, text, text[1:] + " ", strict=False):
         starts_word = here.isupper() and (before.islower() or (before.isupper() and after.islower()))
-        spaced.append(" " + here if starts_word else here)
+        other_script = not (before.isascii() and here.isascii()) and _is_wide(before) != _is_wide(here)
+        spaced.append(" " + here if starts_word or other_script else here)
     return [word.casefold() for word in _CAMEL.split("".join(spaced)) if word]
+
+
+def _is_wide(character: str) -> bool:
+    return unicodedata.east_asian_width(character) in {"W", "F"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +70,7 @@ def _scores(tools: Iterable[CatalogueTool], wanted: Iterable[str]) -> dict[int, 
         database.execute("CREATE VIRTUAL TABLE tool USING fts5 (words, content='', tokenize='ascii')")
         database.executemany(
             "INSERT INTO tool (rowid, words) VALUES (?, ?)",
-            ((index + 1, " ".join(_document(tool))) for index, tool in enumerate(tools)),
+            ((index + 1, _document(tool)) for index, tool in enumerate(tools)),
         )
         match = " OR ".join(f'"{word}"' for word in wanted)
         rows = database.execute("SELECT rowid, bm25(tool) FROM tool WHERE tool MATCH ?", (match,))
@@ -70,10 +80,14 @@ def _scores(tools: Iterable[CatalogueTool], wanted: Iterable[str]) -> dict[int, 
         database.close()
 
 
-def _document(tool: CatalogueTool) -> list[str]:
+@lru_cache(maxsize=4096)
+def _document(tool: CatalogueTool) -> str:
+    """The words of a tool, spaced. Rows are immutable, and splitting them is most of a search."""
     arguments = tool.input_schema.get("properties")
     names = list(arguments) if isinstance(arguments, dict) else []
-    return [word for text in (tool.name, tool.title, tool.description, *names) for word in words(text)]
+    return " ".join(
+        word for text in (tool.name, tool.title, tool.description, *names) for word in words(text)
+    )
 
 
 def hit_line(tool: CatalogueTool) -> str:

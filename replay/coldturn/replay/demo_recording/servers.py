@@ -55,8 +55,10 @@ def quiet_environment(root: Path) -> dict[str, str]:
     }
 
 
-async def install(root: Path) -> None:
-    """Install the servers below `root` with npm and pip, in the versions named above.
+async def install(
+    root: Path, *, npm: Sequence[str] = NPM_PACKAGES, pypi: Sequence[str] = (GIT_SERVER,)
+) -> None:
+    """Install servers below `root` with npm and pip; by default the demo's, in the versions named above.
 
     Raises:
         ProgramMissingError: Without git, node or npm.
@@ -66,12 +68,12 @@ async def install(root: Path) -> None:
             raise ProgramMissingError(program)
     servers = root / "servers"
     servers.mkdir(parents=True, exist_ok=True)
-    npm = ["npm", "install", "--no-audit", "--no-fund", "--loglevel=error", "--prefix", str(servers)]
-    await anyio.run_process([*npm, *NPM_PACKAGES], stdout=None, stderr=None)
+    npm_install = ["npm", "install", "--no-audit", "--no-fund", "--loglevel=error", "--prefix", str(servers)]
+    await anyio.run_process([*npm_install, *npm], stdout=None, stderr=None)
     python = servers / "python"
     await anyio.run_process([sys.executable, "-m", "venv", str(python)], stdout=None, stderr=None)
     pip = [str(python / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    await anyio.run_process([*pip, GIT_SERVER], stdout=None, stderr=None)
+    await anyio.run_process([*pip, *pypi], stdout=None, stderr=None)
 
 
 def launch(root: Path, command: Sequence[str], commit_date: str) -> Launch:
