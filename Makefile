@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CODE := reference traces analysis replay tests benchmarks docs
 
-.PHONY: demo test check format bench readme record-demo clean
+.PHONY: demo test check format bench readme record-demo record-servers clean
 
 define install
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "coldturn needs Python 3.11 or newer: make PYTHON=python3.11")'
@@ -41,6 +41,9 @@ bench: $(VENV)/.stamp
 
 record-demo: $(VENV)/.stamp
 	$(BIN)/python -m coldturn.replay.demo_recording.record
+
+record-servers: $(VENV)/.stamp
+	$(BIN)/python tests/recordings/record_servers.py
 
 clean:
 	rm -rf $(VENV) dist coldturn-demo
