@@ -171,9 +171,10 @@ def test_a_list_behind_the_catalogue_is_not_the_catalogue() -> None:
             assert {back.cause, *(one.cause for one in back.later)} == {"system_edited"}
 
 
-def test_lines_of_the_catalogue_and_a_section_behind_it_are_two_causes() -> None:
-    before = f"{PADDING}## Tool Catalog\n- alpha: a\n"
-    after = f"{before}- beta: b\n## Reminders\nMind the gap, whatever you do.\n"
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_lines_of_the_catalogue_and_a_section_behind_it_are_two_causes(end: str) -> None:
+    before = f"{PADDING}## Tool Catalog\n- alpha: a{end}"
+    after = f"{before.rstrip()}\n- beta: b\n## Reminders\nMind the gap, whatever you do.\n"
     assert told(broken(before, after)) == [
         ("catalog_growth", len(before)),
         ("system_edited", after.index("## Reminders")),

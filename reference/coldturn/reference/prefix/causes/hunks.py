@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -132,17 +132,18 @@ def hunks(texts: Texts) -> list[Hunk]:
         # Nothing but the end of the last line.
         found = [Gap(len(was_lines) - 1, len(was_lines), len(now_lines) - 1, len(now_lines))]
     was_starts, now_starts = _starts(was_lines), _starts(now_lines)
-    runs = [
-        Hunk(
-            texts,
-            was_starts[gap.was_start] - _borrowed(was_lines, gap.was_start, now_lines, gap.now_start),
-            now_starts[gap.now_start] - _borrowed(now_lines, gap.now_start, was_lines, gap.was_start),
-            tuple(was_lines[gap.was_start : gap.was_end]),
-            tuple(now_lines[gap.now_start : gap.now_end]),
+    found_hunks: list[Hunk] = []
+    for gap in found:
+        was, now = was_lines[gap.was_start : gap.was_end], now_lines[gap.now_start : gap.now_end]
+        start = was_starts[gap.was_start], now_starts[gap.now_start]
+        first, *others = Hunk(texts, *start, tuple(was), tuple(now)).sections()
+        first = replace(
+            first,
+            was_start=start[0] - _borrowed(was_lines, gap.was_start, now_lines, gap.now_start),
+            now_start=start[1] - _borrowed(now_lines, gap.now_start, was_lines, gap.was_start),
         )
-        for gap in found
-    ]
-    return [part for run in runs for part in run.sections()]
+        found_hunks += [first, *others]
+    return found_hunks
 
 
 def _ended(lines: Sequence[bytes]) -> list[bytes]:
