@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 
 class Policy(BaseModel):
     """How a prompt is assembled. The defaults are the policy ``stable``.
 
     Thresholds count estimated tokens (UTF-8 bytes / 4, rounded up) unless their name says otherwise.
+    ``docs/runtime.md`` says what each field decides.
+
+    Attributes:
+        current_turn_cap: Results of the turn that is going on are shown whole, however large, unless this is
+            set: then one over the cap is shown as a preview at once, says so in its text, and is warned of.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -36,20 +41,23 @@ class Policy(BaseModel):
     facade_tools: int = Field(default=100, ge=0)
     server_line_chars: int = Field(default=200, ge=1)
     result_tokens: int = Field(default=4_000, ge=1)
-    batch_tokens: int = Field(default=12_000, ge=1)
+    batch_tokens: int = Field(default=12_000, ge=1, validate_default=True)
     preview_chars: int = Field(default=800, ge=1)
     failure_chars: int = Field(default=400, ge=1)
     reader_page_chars: int = Field(default=20_000, ge=1)
     search_hits: int = Field(default=8, ge=1)
+    current_turn_cap: int | None = Field(default=None, ge=1)
 
-    @model_validator(mode="after")
-    def _thresholds(self) -> Policy:
-        if self.result_tokens > self.batch_tokens:
+    @field_validator("batch_tokens")
+    @classmethod
+    def _holds_a_result(cls, batch: int, info: ValidationInfo) -> int:
+        result = info.data.get("result_tokens", 0)
+        if result > batch:
             raise ValueError(
-                f"result_tokens ({self.result_tokens}) is over batch_tokens ({self.batch_tokens}): "
+                f"result_tokens ({result}) is over batch_tokens ({batch}): "
                 "a batch could not even hold one result that is left whole"
             )
-        return self
+        return batch
 
 
 _BEFORE_BOTH_FIXES = {

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
 
 from coldturn.reference.prefix.model import Surface
+
+LONGEST_TOOL_NAME = 128
+"""Characters that a server may give a tool's name (MCP, 2026-07-28)."""
 
 
 class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+def _at(path: str, problem: str) -> PydanticCustomError:
+    """A problem whose place is finer than the field that is being validated."""
+    return PydanticCustomError("inconsistent", "{problem}", {"path": path, "problem": problem})
 
 
 class ConnectionSpec(_Frozen):
@@ -32,6 +41,16 @@ class ConnectionSpec(_Frozen):
     mode: Literal["auto", "legacy"] = "auto"
     command: tuple[str, ...] = ()
     url: str | None = None
+
+    @field_validator("eager")
+    @classmethod
+    def _are_names(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        for index, name in enumerate(names):
+            if not name or name != name.strip() or not name.isprintable() or len(name) > LONGEST_TOOL_NAME:
+                raise _at(f"eager.{index}", f"{name!r} is no name that a tool can have")
+            if name in names[:index]:
+                raise _at(f"eager.{index}", f"{name!r} is named more than once")
+        return names
 
 
 class SkillSpec(_Frozen):
@@ -58,7 +77,14 @@ class LocalToolSpec(_Frozen):
 
 
 class AgentSpec(_Frozen):
-    """A Spec version. Publishing it is constructing it: what is inconsistent is refused with its path."""
+    """A Spec version: constructing it refuses what is inconsistent in itself.
+
+    `coldturn.reference.publish` builds one together with its policy, and tells every problem with its path.
+
+    Attributes:
+        grants: Connection id -> names that are permitted on it, besides what the connection itself grants;
+            a connection that is not named here is not narrowed by it.
+    """
 
     name: str = "agent"
     version: int = 1
@@ -66,18 +92,44 @@ class AgentSpec(_Frozen):
     model: str = "gpt-5.5"
     instructions: str = ""
     connections: tuple[ConnectionSpec, ...] = ()
+    grants: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
     skills: tuple[SkillSpec, ...] = ()
     subagents: tuple[SubagentSpec, ...] = ()
     local_tools: tuple[LocalToolSpec, ...] = ()
     max_output_tokens: int = Field(default=4096, ge=1)
 
-    @model_validator(mode="after")
-    def _unique(self) -> AgentSpec:
-        for field, names in (
-            ("connections", [c.id for c in self.connections]),
-            ("skills", [s.name for s in self.skills]),
-            ("local_tools", [t.name for t in self.local_tools]),
-        ):
-            if repeated := sorted({name for name in names if names.count(name) > 1}):
-                raise ValueError(f"{field}: {', '.join(repeated)} named more than once")
-        return self
+    @field_validator("connections")
+    @classmethod
+    def _ids_differ(cls, connections: tuple[ConnectionSpec, ...]) -> tuple[ConnectionSpec, ...]:
+        _refuse_repeated("connections", "id", [one.id for one in connections])
+        return connections
+
+    @field_validator("skills", "subagents", "local_tools")
+    @classmethod
+    def _names_differ(cls, named: tuple[_Named, ...], info: ValidationInfo) -> tuple[_Named, ...]:
+        _refuse_repeated(str(info.field_name), "name", [one.name for one in named])
+        return named
+
+    @field_validator("grants")
+    @classmethod
+    def _are_of_connections(
+        cls, grants: Mapping[str, tuple[str, ...]], info: ValidationInfo
+    ) -> Mapping[str, tuple[str, ...]]:
+        if "connections" not in info.data:
+            # They are wrong themselves, and told of as such.
+            return grants
+        known = [one.id for one in info.data["connections"]]
+        for connection in grants:
+            if connection not in known:
+                there = f"there are {', '.join(known)}" if known else "there are none"
+                raise _at(f"grants.{connection}", f"{connection!r} is no connection of this Spec; {there}")
+        return grants
+
+
+_Named: TypeAlias = SkillSpec | SubagentSpec | LocalToolSpec
+
+
+def _refuse_repeated(field: str, key: str, names: list[str]) -> None:
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            raise _at(f"{field}.{index}.{key}", f"{name!r} is named more than once")

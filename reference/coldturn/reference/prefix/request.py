@@ -9,11 +9,12 @@ import re
 from collections.abc import Iterator, Mapping
 from urllib.parse import unquote, urlsplit
 
-from coldturn.reference.prefix.elements import Content, Piece
+from coldturn.reference.prefix.elements import Content, Element, Piece
 from coldturn.reference.prefix.model import NO_LABELS, Block, Fidelity, Labels, Marker, Surface, Zone
 from coldturn.reference.prefix.reading import PlacedGroup, Reading
 from coldturn.reference.prefix.recognise import recognise_surface
 from coldturn.reference.prefix.splice import read_again
+from coldturn.reference.prefix.unloaded import only_appends, set_aside
 
 __all__ = ["PromptRequest", "read_request", "recognise_surface"]
 
@@ -34,6 +35,8 @@ class PromptRequest:
         content_bytes: Content bytes of all blocks.
         groups: Elements by top-level key, in render order.
         contents: What each element says, in render order; equal ones are identical objects.
+        unloaded: Tools that the body defines and the prompt does not hold (`unloaded`); no block stands for
+            them.
     """
 
     __slots__ = (
@@ -52,10 +55,18 @@ class PromptRequest:
         "provider",
         "settings",
         "surface",
+        "unloaded",
     )
 
     def __init__(
-        self, reading: Reading, *, body: bytes, model: str | None, labels: Labels, fidelity: Fidelity
+        self,
+        reading: Reading,
+        *,
+        body: bytes,
+        model: str | None,
+        labels: Labels,
+        fidelity: Fidelity,
+        whole: bool = False,
     ) -> None:
         envelope = reading.envelope
         self._reading = reading
@@ -70,6 +81,12 @@ class PromptRequest:
         self.content_bytes: int = reading.content_bytes
         self.groups: tuple[PlacedGroup, ...] = reading.groups
         self.contents: tuple[Content, ...] = reading.contents
+        self.unloaded: tuple[Element, ...] = ()
+        if not whole:
+            self.groups, self.unloaded = set_aside(self.surface, reading.groups)
+        if self.unloaded:
+            self.contents = tuple(element.content for one in self.groups for element in one.elements)
+            self.content_bytes -= sum(one.content.size for one in self.unloaded)
         self._blocks: tuple[Block, ...] | None = None
         self._markers: tuple[Marker, ...] | None = None
         self._flags: tuple[str, ...] | None = None
@@ -126,6 +143,23 @@ class PromptRequest:
                 left -= len(element.pieces)
         raise IndexError(block)
 
+    def goes_on_from(self, parent: PromptRequest) -> bool:
+        """Whether tools that are not loaded were at most added to since `parent`."""
+        return only_appends(parent.unloaded, self.unloaded, _tools(parent), _tools(self))
+
+    def whole(self) -> PromptRequest:
+        """The same with every tool of the array as a block, loaded or not."""
+        if not self.unloaded:
+            return self
+        return PromptRequest(
+            self._reading,
+            body=self.body,
+            model=self.model,
+            labels=self.labels,
+            fidelity=self.fidelity,
+            whole=True,
+        )
+
     def without_body(self) -> PromptRequest:
         """The same without its raw bytes: what is left is shared with requests that say the same."""
         light = PromptRequest(
@@ -133,6 +167,12 @@ class PromptRequest:
         )
         light._blocks = self._blocks
         return light
+
+
+def _tools(request: PromptRequest) -> tuple[Element, ...]:
+    return tuple(
+        element for one in request.groups if one.group.zone is Zone.TOOLS for element in one.elements
+    )
 
 
 def _blocks(placed: PlacedGroup, labels: Labels) -> Iterator[Block]:

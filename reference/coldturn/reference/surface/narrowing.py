@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from coldturn.reference.catalogue import CatalogueStore, CatalogueTool
@@ -21,21 +21,22 @@ NO_LIMITS = RunLimits()
 
 
 def narrow(
-    rows: Iterable[CatalogueTool], grants: Iterable[str] | None, limits: RunLimits
+    rows: Iterable[CatalogueTool], grants: Iterable[Iterable[str] | None], limits: RunLimits
 ) -> tuple[CatalogueTool, ...]:
     """Keep the rows that every link of the chain lets through; no link can add one.
 
     Args:
         rows: Catalogue rows; those marked as removed go first.
-        grants: Tool names that the Spec grants on this connection; None grants all.
+        grants: Lists of tool names that the Spec grants on this connection; None grants all, and a name
+            must be in every list.
         limits: Limits of the Run or user.
     """
-    granted = None if grants is None else frozenset(grants)
+    granted = [frozenset(names) for names in grants if names is not None]
     return tuple(
         row
         for row in rows
         if row.removed_version is None
-        and (granted is None or row.name in granted)
+        and all(row.name in names for names in granted)
         and row.server not in limits.servers
         and (row.server, row.name) not in limits.tools
     )
@@ -48,16 +49,24 @@ class Narrowing:
         limits: Replace it to change what the Run may use; the next question sees it.
     """
 
-    def __init__(self, hub: Hub, store: CatalogueStore, limits: RunLimits = NO_LIMITS) -> None:
+    def __init__(
+        self,
+        hub: Hub,
+        store: CatalogueStore,
+        limits: RunLimits = NO_LIMITS,
+        grants: Mapping[str, tuple[str, ...]] | None = None,
+    ) -> None:
         self._hub = hub
         self._store = store
+        self._grants = grants or {}
         self.limits = limits
 
     def permitted(self, server: str) -> tuple[CatalogueTool, ...]:
         """The permitted tools of a connection, by name; none for an unknown one."""
         if server not in self._hub.ids:
             return ()
-        return narrow(self._store.current(server).tools, self._hub.spec(server).grants, self.limits)
+        grants = self._hub.spec(server).grants, self._grants.get(server)
+        return narrow(self._store.current(server).tools, grants, self.limits)
 
     def allowed(self, server: str, tool: str) -> CatalogueTool | None:
         """The row when this pair is permitted now, else None."""

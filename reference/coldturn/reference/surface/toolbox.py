@@ -92,7 +92,7 @@ class Toolbox:
         self._store = store
         self._observer = observer
         self.refresher = Refresher(hub, store, observer, clock)
-        self._narrowing = Narrowing(hub, store, limits)
+        self._narrowing = Narrowing(hub, store, limits, spec.grants)
         self._plan = SurfacePlan(policy, hub, store, self._narrowing, host_tools)
         self._targets = Targets(self._plan, tuple(host_tools))
         self._step = (0, 0)
