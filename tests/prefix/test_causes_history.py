@@ -112,6 +112,25 @@ class TestElision:
         found = broken(surface, turn(1, LONG), [*turn(1, short), User("question 2")])
         assert (found.cause, found.kinds) == ("planned_elision", (kind,))
 
+    def test_a_placeholder_for_a_placeholder(self, surface: Surface) -> None:
+        after = [*turn(1, "[Tool result omitted]"), User("q")]
+        found = broken(surface, turn(1, "[Old tool result cleared]"), after)
+        assert found.cause == "elision_not_idempotent"
+
+    def test_words_that_were_there_before_say_nothing(self, surface: Surface) -> None:
+        found = broken(
+            surface,
+            turn(1, "status: done\n[3 files removed]\nall of them were old"),
+            [*turn(1, "status: gone\n[3 files removed]\nall old"), User("q")],
+        )
+        assert found.cause == "history_rewritten"
+
+    def test_a_note_in_mid_line_is_seen(self, surface: Surface) -> None:
+        before, after = (f"{LONG[:size]} [... {size} characters truncated ...] tail" for size in (500, 300))
+        assert (
+            broken(surface, turn(1, before), [*turn(1, after), User("q")]).cause == "elision_not_idempotent"
+        )
+
     def test_a_result_that_grew_is_no_elision(self, surface: Surface) -> None:
         found = broken(surface, turn(1, "one line"), [*turn(1, f"one line\n[truncated]{LONG}"), User("q")])
         assert found.cause == "history_rewritten"
@@ -422,6 +441,25 @@ def test_a_list_of_parts_that_lost_its_reminder_and_became_a_string_is_one_chang
     assert found is not None
     assert (found.cause, found.later) == ("transient_tail_removed", ())
     assert found.alongside == ("content_shape",)
+
+
+def test_item_ids_of_messages_are_ids_too() -> None:
+    def items(first: str, second: str) -> dict[str, Any]:
+        rows = [
+            {"type": "message", "role": "user", "content": "q"},
+            {"type": "message", "id": first, "role": "assistant", "content": "a"},
+            {"type": "function_call", "id": second, "call_id": "c1", "name": "t", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": "c1", "output": "ok"},
+        ]
+        return {"model": "m", "instructions": PADDING, "input": rows}
+
+    def cause(one: dict[str, Any], other: dict[str, Any]) -> str:
+        found = compare(read(one, Surface.RESPONSES), read(other, Surface.RESPONSES)).first
+        assert found is not None
+        return found.cause
+
+    assert cause(items("msg_1", "fc_1"), items("msg_2", "fc_2")) == "history_id_regenerated"
+    assert cause(items("msg_1", "fc_1"), items("same", "same")) == "history_rewritten"
 
 
 @pytest.mark.parametrize("depth", [90, 150, 400, 900, 3000])

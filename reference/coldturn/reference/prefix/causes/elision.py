@@ -7,16 +7,21 @@ import re
 from coldturn.reference.prefix.causes.change import readable
 from coldturn.reference.prefix.causes.schema import Json, parse
 from coldturn.reference.prefix.difference import common_prefix
-from coldturn.reference.prefix.model import Block, BlockFacts
+from coldturn.reference.prefix.model import BlockFacts
 
 _PLACEHOLDER_CHARACTERS = 400
-_MARKER = re.compile(
-    r"\b(?:elided|truncat\w*|omitted|cleared|collapsed|shortened|compacted|trimmed|pruned|removed|redacted)\b"
-    r"|old tool (?:result|output)|tool (?:result|output) (?:content )?(?:deleted|hidden)|read_tool_output"
-    r"|\bsee (?:the )?(?:full|rest)\b|\[\s*(?:\.\.\.|\u2026)|^\s*(?:\.{3}|\u2026)",
-    re.IGNORECASE | re.MULTILINE,
+_WORDS = (
+    r"(?:elided|truncat\w*|omitted|cleared|collapsed|shortened|compacted|trimmed|pruned|removed|redacted|hidden"
+    r"|deleted|not shown)"
 )
-_BRACKET = re.compile(r"^\W*(?:[\[(<{]|\.{3}|\u2026).*\w")
+_NOTE = re.compile(
+    rf"[\[(<{{][^\[\](){{}}<>\n]{{0,200}}?\b{_WORDS}\b"
+    rf"|(?:\.{{3}}|\u2026)[^\n]{{0,80}}?\b{_WORDS}\b"
+    r"|\[\s*(?:\.{3}|\u2026)|\bold tool (?:result|output)|\bread_tool_output\b",
+    re.IGNORECASE,
+)
+_SAID = re.compile(rf"\b{_WORDS}\b|\bold tool (?:result|output)", re.IGNORECASE)
+_ELLIPSIS = re.compile(r"\.{3}|\u2026")
 
 
 def result_text(facts: BlockFacts) -> str:
@@ -49,9 +54,20 @@ def elision_kind(was: str, now: str) -> str | None:
     rest = now[head:]
     if head and not rest.strip():
         return "cut"
-    if head and _MARKER.search(rest):
+    if head and (_announces(_NOTE, rest, was) or _goes_on_with_the_end(rest, was)):
         return "preview"
-    return "placeholder" if len(now) <= _PLACEHOLDER_CHARACTERS and _MARKER.search(now) else None
+    return "placeholder" if len(now) <= _PLACEHOLDER_CHARACTERS and _announces(_SAID, now, was) else None
+
+
+def _announces(note: re.Pattern[str], text: str, was: str) -> bool:
+    """Whether a text says that something is gone, in words that the older text did not have."""
+    return any(match[0] not in was for match in note.finditer(text))
+
+
+def _goes_on_with_the_end(rest: str, was: str) -> bool:
+    """Whether an ellipsis follows, and then nothing or the end of the older text."""
+    ellipsis = _ELLIPSIS.search(rest)
+    return ellipsis is not None and was.rstrip().endswith(rest[ellipsis.end() :].strip())
 
 
 def _head(was: str, now: str) -> int:
@@ -59,10 +75,17 @@ def _head(was: str, now: str) -> int:
     return len(readable(old[: common_prefix(old, new)]).rstrip("\ufffd"))
 
 
-def is_elided(block: Block) -> bool:
-    """Whether a result reads like a placeholder or preview: a bracketed or dotted line says what is gone."""
-    lines = result_text(block.facts).splitlines()
-    return any(
-        len(line) <= _PLACEHOLDER_CHARACTERS and _BRACKET.match(line) and _MARKER.search(line)
-        for line in lines
-    )
+def is_elided_again(was: str, now: str) -> bool:
+    """Whether two placeholders or previews stand for the same text: what surrounds their notes agrees."""
+    old, new = _NOTE.search(was), _NOTE.search(now)
+    if old is None or new is None:
+        return False
+    heads = sorted((was[: old.start()].rstrip(), now[: new.start()].rstrip()), key=len)
+    tails = sorted((_behind(was, old).lstrip(), _behind(now, new).lstrip()), key=len)
+    return heads[1].startswith(heads[0]) and tails[1].endswith(tails[0])
+
+
+def _behind(text: str, note: re.Match[str]) -> str:
+    """What stands behind the note's line, or behind its closing bracket."""
+    closing = re.search(r"[\])}>]|\n", text[note.end() :])
+    return text[note.end() + closing.end() :] if closing is not None else ""

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from coldturn.reference.prefix.causes.align import Gap, gaps, matches
 from coldturn.reference.prefix.causes.change import Pair
+from coldturn.reference.prefix.causes.schema import is_id, leaves, parse_run
 from coldturn.reference.prefix.causes.transient import last_user_message, real_user_messages, stable_end
 from coldturn.reference.prefix.model import Block, Zone
 from coldturn.reference.prefix.request import PromptRequest
@@ -50,8 +51,13 @@ class History:
 
     @cached_property
     def ids_one_to_one(self) -> bool:
-        """Whether the call ids of coupled blocks map one to one."""
-        ids = {(self.parent_block(p).call_id, self.child_block(c).call_id) for p, c in self.couples}
+        """Whether the ids of coupled blocks map one to one."""
+        ids: set[tuple[object, object]] = set()
+        for parent, child in self.couples:
+            was = parse_run(self.parent_block(parent).facts.header)
+            now = parse_run(self.child_block(child).facts.header)
+            for old, new in zip(was, now, strict=False):
+                ids |= {(leaf.was, leaf.now) for leaf in leaves(old, new) if is_id(leaf)}
         return len({old for old, _ in ids}) == len(ids) == len({new for _, new in ids})
 
     @cached_property

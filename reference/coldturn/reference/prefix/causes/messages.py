@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeAlias
 
-from coldturn.reference.prefix.causes.change import BlockPair, Change, readable, unique
-from coldturn.reference.prefix.causes.elision import elision_kind, is_elided, result_text
+from coldturn.reference.prefix.causes.change import BlockPair, Change, unique
+from coldturn.reference.prefix.causes.elision import elision_kind, is_elided_again, result_text
 from coldturn.reference.prefix.causes.history import History
 from coldturn.reference.prefix.causes.hunks import Texts, hunks
-from coldturn.reference.prefix.causes.schema import Json, Leaf, Number, leaves, parse
+from coldturn.reference.prefix.causes.schema import Json, Leaf, Number, is_id, leaves, parse, parse_run
 from coldturn.reference.prefix.causes.system import explained, hunk_change, known_tools
 from coldturn.reference.prefix.causes.texts import Reason, explain, is_equal_plain, whitespace_kinds
 from coldturn.reference.prefix.causes.transient import is_reminder, reminder_start
@@ -63,8 +62,9 @@ def _elision(history: History, block: BlockPair) -> list[Change] | None:
     if block.was.kind is not BlockKind.TOOL_RESULT or block.now.kind is not BlockKind.TOOL_RESULT:
         return None
     labelled = _is_planned(history, block)
-    kind = elision_kind(result_text(block.was.facts), result_text(block.now.facts))
-    if not labelled and is_elided(block.was) and is_elided(block.now):
+    was, now = result_text(block.was.facts), result_text(block.now.facts)
+    kind = elision_kind(was, now)
+    if not labelled and is_elided_again(was, now):
         return [block.change("elision_not_idempotent")]
     if kind is None and not labelled:
         return None
@@ -86,12 +86,12 @@ def _header_only(history: History, block: BlockPair) -> list[Change] | None:
     """Content is equal; ids, empty fields or the shape around it are not."""
     if block.was.facts.content != block.now.facts.content:
         return None
-    was, now = header_parts(block.was), header_parts(block.now)
+    was, now = parse_run(block.was.facts.header), parse_run(block.now.facts.header)
     if len(was) != len(now):
         cause = "content_shape" if was[:1] == now[:1] else "history_rewritten"
         return [block.change(cause)]
     found = [leaf for old, new in zip(was, now, strict=True) for leaf in leaves(old, new)]
-    if found and all(map(_is_id, found)):
+    if found and all(map(is_id, found)):
         cause = "history_id_regenerated" if history.ids_one_to_one else "history_rewritten"
     elif found and all(map(_is_empty_field, found)):
         cause = "empty_field"
@@ -100,35 +100,15 @@ def _header_only(history: History, block: BlockPair) -> list[Change] | None:
     return [block.change(cause)]
 
 
-def header_parts(block: Block) -> list[Json]:
-    """The JSON objects of a block's header: its message's, where it stands first in it, and its own."""
-    text = readable(block.facts.header)
-    parts: list[Json] = []
-    at = 0
-    try:
-        while at < len(text):
-            part, at = _DECODER.raw_decode(text, at)
-            parts.append(part)
-    except (ValueError, RecursionError):
-        return [text]
-    return parts
-
-
 def is_header_shift(was: Block, now: Block) -> bool:
     """Whether two blocks differ only because one stands first in its message and so carries its header."""
     if was.facts.content != now.facts.content:
         return False
-    old, new = header_parts(was), header_parts(now)
+    old, new = parse_run(was.facts.header), parse_run(now.facts.header)
     short, long = sorted((old, new), key=len)
     return len(long) == len(short) + 1 and long[1:] == short
 
 
-def _is_id(leaf: Leaf) -> bool:
-    key = leaf.keys[-1].lower() if leaf.keys else ""
-    return key == "id" or key.endswith("_id")
-
-
-_DECODER = json.JSONDecoder()
 _EMPTY: tuple[Json, ...] = ("", [], None, {})
 
 

@@ -36,6 +36,7 @@ DEFER_KEYS = frozenset({"defer_loading", "deferred", "always_load", "alwaysLoad"
 MAX_DEPTH = 100
 """Levels of nesting that are walked; no schema or argument needs more."""
 
+_DECODER = json.JSONDecoder(parse_int=Number, parse_float=Number, parse_constant=Number)
 _PATH = re.compile(r"^(?:~?/|[A-Za-z]:[\\/])[^\s]*$")
 _URL = re.compile(r"^[a-z][a-z0-9+.-]*://\S+$", re.IGNORECASE)
 _TOKEN_EDGE = re.compile(r"[\s\"'`<>()\[\]{},;]")
@@ -48,6 +49,26 @@ def parse(content: bytes) -> Json:
     except (ValueError, RecursionError):
         return readable(content)
     return document if _is_shallow(document) else readable(content)
+
+
+def parse_run(content: bytes) -> list[Json]:
+    """Decode JSON documents that follow one another, as in a block's header: its message's and its own."""
+    text = readable(content)
+    parts: list[Json] = []
+    at = 0
+    try:
+        while at < len(text):
+            part, at = _DECODER.raw_decode(text, at)
+            parts.append(part)
+    except (ValueError, RecursionError):
+        return [text]
+    return parts if _is_shallow(parts) else [text]
+
+
+def is_id(leaf: Leaf) -> bool:
+    """Whether a place holds the id of a message, item or call."""
+    key = leaf.keys[-1].lower() if leaf.keys else ""
+    return key == "id" or key.endswith("_id")
 
 
 def _is_shallow(document: Json) -> bool:
