@@ -23,6 +23,16 @@ class RecordingExistsError(RecordingError):
         super().__init__(f"{path} exists already: name another file, or ask to overwrite it")
 
 
+class UnwritableRecordingError(RecordingError):
+    """A recording that cannot be opened for writing."""
+
+    slug = "recording-unwritable"
+
+    def __init__(self, path: str, reason: str) -> None:
+        self.path = path
+        super().__init__(f"{path} cannot be written ({reason}): record into another folder")
+
+
 class UnknownFormatError(RecordingError):
     """A file name that tells no recording format."""
 

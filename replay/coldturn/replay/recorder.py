@@ -23,8 +23,10 @@ from coldturn.replay.errors import (
     RecordingClosedError,
     RecordingExistsError,
     UnknownFormatError,
+    UnwritableRecordingError,
 )
 from coldturn.replay.jsonl import METADATA_KEY, JsonlPersister, header_line, interaction_line
+from coldturn.replay.redaction import Redaction
 
 FORMAT_VERSION = 1
 _SERIALIZERS: dict[str, ModuleType] = {
@@ -64,6 +66,7 @@ class Recorder:
         clock: Clock | None = None,
         servers: Mapping[str, str] | None = None,
         overwrite: bool = False,
+        redaction: Redaction | None = None,
         **cassette_options: Any,  # noqa: ANN401 - vcrpy's own options (filters, hooks), which it types as anything
     ) -> None:
         """Open a recording.
@@ -73,10 +76,12 @@ class Recorder:
             clock: Defaults to the machine's.
             servers: Labels by URL; a replay knows its servers by them.
             overwrite: Replace a file of that name.
+            redaction: Knows the values that must not be written, wherever in an address or a body they stand.
             cassette_options: Passed to vcrpy's ``Cassette``.
 
         Raises:
             RecordingExistsError: When the file exists and `overwrite` is not set.
+            UnwritableRecordingError: When it cannot be opened.
             UnknownFormatError: When the name ends in none of the formats' endings.
         """
         self.path = Path(path)
@@ -96,12 +101,17 @@ class Recorder:
         )
         metadata = recording_metadata(self.clock, servers or {})
         self.cassette.get_metadata(METADATA_KEY, metadata)
+        self._redaction = redaction or Redaction()
         self._seq = itertools.count()
         self._closed = False
-        self.path.parent.mkdir(parents=True, exist_ok=True)
         self._journal: BufferedWriter | None = None
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            if lines:
+                self._journal = self.path.open("wb")
+        except OSError as error:
+            raise UnwritableRecordingError(str(path), (error.strerror or str(error)).lower()) from error
         if lines:
-            self._journal = self.path.open("wb")
             self._write(header_line({METADATA_KEY: metadata}))
 
     def next_seq(self) -> int:
@@ -117,9 +127,21 @@ class Recorder:
         if self._closed:
             raise RecordingClosedError(str(self.path), request.uri)
         before = len(self.cassette)
-        self.cassette.append(request, dict(response))
+        self.cassette.append(self._clean_request(request), self._clean_response(response))
         if self._journal is not None and len(self.cassette) > before:
             self._write(interaction_line(*self.cassette.data[-1]))
+
+    def _clean_request(self, request: Request) -> Request:
+        clean = self._redaction
+        body = request.body
+        kept = clean.bytes(body) if isinstance(body, bytes) else body
+        return Request(request.method, clean.text(request.uri), kept, request.headers)
+
+    def _clean_response(self, response: Mapping[str, Any]) -> dict[str, Any]:
+        body = dict(response["body"])
+        if isinstance(body.get("string"), bytes):
+            body["string"] = self._redaction.bytes(body["string"])
+        return {**response, "body": body}
 
     def _write(self, line: bytes) -> None:
         if self._journal is not None:

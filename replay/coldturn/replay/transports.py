@@ -29,6 +29,23 @@ async def over_http(url: str, transport: httpx2.AsyncBaseTransport) -> AsyncIter
         yield streams
 
 
+class BearerTransport(httpx2.AsyncBaseTransport):
+    """Sends a token with every request. It stands behind a recording transport, which never sees it."""
+
+    def __init__(self, token: str, inner: httpx2.AsyncBaseTransport | None = None) -> None:
+        self._token = token
+        self._inner = inner or httpx2.AsyncHTTPTransport()
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send, with the token."""
+        request.headers["authorization"] = f"Bearer {self._token}"
+        return await self._inner.handle_async_request(request)
+
+    async def aclose(self) -> None:
+        """Close the real transport."""
+        await self._inner.aclose()
+
+
 def captured_http(recorder: Recorder, url: str) -> Transport:
     """A transport to a server at `url` that records into `recorder`; serves one session."""
     return over_http(url, CaptureTransport(recorder))

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from coldturn.reference.prefix.errors import ColdturnError
-from coldturn.replay.cli.exit_codes import ExitCode
+from coldturn.replay.cli.exit_codes import INTERRUPTED, ExitCode
 from coldturn.replay.cli.settings import read_settings
 
 ABOUT = "Find the byte that turned the prompt cache cold, why, and what it cost."
@@ -39,14 +39,12 @@ class Command:
         return function
 
 
-_INTERRUPTED = 130
-"""What shells report of a program that Ctrl-C ended."""
-
 COMMANDS = (
     Command("demo", "Replay the recording that ships with coldturn under four policies.", "demo"),
     Command("replay", "Replay recorded sessions through the reference runtime.", "replay"),
     Command("explain", "Name every prefix break in recorded requests: where, why, what to do.", "explain"),
     Command("diff", "Compare two request bodies, or two plain texts.", "diff"),
+    Command("run", "Run the reference agent live: a real model, real MCP servers.", "run"),
 )
 
 
@@ -87,7 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.stderr.write(f"coldturn: {error} [{error.slug}]\n")
         sys.exit(getattr(error, "exit_code", ExitCode.UNUSABLE))
     except KeyboardInterrupt:
-        sys.exit(_INTERRUPTED)
+        sys.exit(INTERRUPTED)
 
 
 def build(wanted: str) -> typer.Typer:

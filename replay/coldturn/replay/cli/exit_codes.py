@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+INTERRUPTED = 130
+"""What shells report of a program that Ctrl-C ended."""
+
 
 class ExitCode(IntEnum):
     """Exit codes, the same for every command."""

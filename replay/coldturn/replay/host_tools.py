@@ -1,0 +1,97 @@
+"""The local tools that the command line can run: a todo list, and a memory of the user."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from coldturn.reference.run import Run
+from coldturn.reference.spec import LocalToolSpec
+from coldturn.reference.surface.model import HostHandler, HostResult, HostTool
+from coldturn.reference.wire.model import ToolDefinition
+
+TODO_WRITE = "todo_write"
+REMEMBER = "remember"
+HOST_TOOL_NAMES = (TODO_WRITE, REMEMBER)
+
+_TODO = "todo"
+_MARKS = {"pending": " ", "in_progress": "~", "completed": "x"}
+
+_DESCRIPTIONS = {
+    TODO_WRITE: "Replaces the todo list, which is shown behind the conversation. An empty one clears it.",
+    REMEMBER: "Remembers one fact about the user for later turns.",
+}
+_HINTS = {TODO_WRITE: "keep a todo list", REMEMBER: "remember a fact about the user"}
+_SCHEMAS: dict[str, Mapping[str, Any]] = {
+    TODO_WRITE: {
+        "type": "object",
+        "properties": {
+            "todos": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "text": {"type": "string", "minLength": 1},
+                        "status": {"type": "string", "enum": list(_MARKS)},
+                    },
+                    "required": ["text", "status"],
+                    "additionalProperties": False,
+                },
+            }
+        },
+        "required": ["todos"],
+        "additionalProperties": False,
+    },
+    REMEMBER: {
+        "type": "object",
+        "properties": {"fact": {"type": "string", "minLength": 1}},
+        "required": ["fact"],
+        "additionalProperties": False,
+    },
+}
+
+
+class HostTools:
+    """The tools of one Run. They need the Run, which needs them first: so the Run is bound afterwards."""
+
+    def __init__(self) -> None:
+        self._run: Run | None = None
+
+    def bind(self, run: Run) -> None:
+        """Say whose todo list and memory they keep."""
+        self._run = run
+
+    def tool(self, spec: LocalToolSpec) -> HostTool:
+        """Make the tool that a Spec names; its description is the Spec's where that has one.
+
+        Raises:
+            KeyError: It is none of `HOST_TOOL_NAMES`.
+        """
+        handlers: dict[str, HostHandler] = {TODO_WRITE: self._todo_write, REMEMBER: self._remember}
+        description = spec.description or _DESCRIPTIONS[spec.name]
+        definition = ToolDefinition(spec.name, description, msgspec.json.encode(_SCHEMAS[spec.name]))
+        return HostTool(definition, _HINTS[spec.name], handlers[spec.name])
+
+    async def _todo_write(self, arguments: Mapping[str, Any]) -> HostResult:
+        todos = arguments["todos"]
+        lines = [f"- [{_MARKS[todo['status']]}] {_folded(todo['text'])}" for todo in todos]
+        self._bound().set_reminder(_TODO, "\n".join(lines))
+        done = sum(todo["status"] == "completed" for todo in todos)
+        return HostResult(f"The todo list has {len(todos)} items, {done} of them completed.")
+
+    async def _remember(self, arguments: Mapping[str, Any]) -> HostResult:
+        run, fact = self._bound(), _folded(arguments["fact"])
+        run.set_memory(f"{run.memory}\n- {fact}" if run.memory else f"- {fact}")
+        return HostResult("Remembered; it is shown from the next turn on.")
+
+    def _bound(self) -> Run:
+        if self._run is None:
+            raise RuntimeError("bind the tools to their run first")
+        return self._run
+
+
+def _folded(text: str) -> str:
+    """One line: a line break would end the list item."""
+    return " ".join(text.split())
