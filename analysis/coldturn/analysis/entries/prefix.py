@@ -76,6 +76,8 @@ class PrefixCache:
         return Reading(self._grid.read(common, request.tokens))
 
     def _touch(self, request: CacheRequest, keys: Sequence[Key], now: float, known: int) -> None:
+        if request.ttl is not None:
+            self._store.lengthen(keys, now, request.ttl)
         if not self._weighted:
             self._store.touch(keys, now, known=known)
             return

@@ -53,6 +53,7 @@ class CacheRequest:
         answers: Boundaries behind which the model's own words stand: where an earlier answer may go on.
         answer_tokens: Tokens of this request's answer; None when unknown.
         resource: Name of an explicit resource that it names.
+        ttl: Seconds that it asks its prefix to be kept; None for the rule's own.
     """
 
     keys: Sequence[Key]
@@ -65,6 +66,7 @@ class CacheRequest:
     answers: frozenset[int] = frozenset()
     answer_tokens: int | None = None
     resource: str | None = None
+    ttl: float | None = None
 
     @property
     def tokens(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections import OrderedDict, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from itertools import count, repeat, takewhile
 
@@ -60,7 +60,7 @@ class EntryStore:
         """Make readable what was waiting until `now` at the latest, and forget what has expired."""
         while self._waiting and self._waiting[0][0] <= now:
             heapq.heappop(self._waiting)[2]()
-        if self._longest is not None:
+        if self._ttl is not None and self._longest is not None:
             oldest = now - self._longest
             while self._times and self._times[next(iter(self._times))] < oldest:
                 self._forget_first()
@@ -102,13 +102,12 @@ class EntryStore:
         while self._capacity is not None and self._weight > self._capacity and self._times:
             self._forget_first()
 
-    def put(self, key: Key, now: float, ttl: float | None) -> None:
-        """Use or add one key with a lifetime of its own; the longer of two stays while it lives."""
-        if ttl is not None:
+    def lengthen(self, keys: Iterable[Key], now: float, ttl: float) -> None:
+        """Give keys a lifetime of their own before they are touched; a longer one stays while it lives."""
+        self._longest = max(self._longest or 0.0, ttl)
+        for key in keys:
             before = self._own_ttl.get(key, 0.0) if self.alive(key, now) else 0.0
             self._own_ttl[key] = max(before, ttl)
-            self._longest = max(self._longest or 0.0, ttl)
-        self.touch((key,), now)
 
     def _forget_first(self) -> None:
         key, _ = self._times.popitem(last=False)

@@ -34,8 +34,7 @@ class WrittenEntries:
         store, keys, ends, now = self._store, request.keys, request.ends, request.started or 0.0
         store.advance(now)
         found = [i for i in request.probes if ends[i] >= self._minimum and store.alive(keys[i], now)]
-        for boundary in found:
-            store.put(keys[boundary], now, None)
+        store.touch([keys[boundary] for boundary in found], now)
         writes = [write for write in request.writes if ends[write.boundary] >= self._minimum]
         self._write(request, writes, now)
         read = max((ends[i] for i in found), default=0)
@@ -49,9 +48,10 @@ class WrittenEntries:
     def _write(self, request: CacheRequest, writes: list[Write], now: float) -> None:
         def put() -> None:
             for write in writes:
-                self._store.put(
-                    request.keys[write.boundary], now, self._ttl if write.ttl is None else write.ttl
-                )
+                key, ttl = request.keys[write.boundary], self._ttl if write.ttl is None else write.ttl
+                if ttl is not None:
+                    self._store.lengthen((key,), now, ttl)
+                self._store.touch((key,), now)
 
         if request.readable is None or request.readable <= now:
             put()
