@@ -77,9 +77,10 @@ class SlotCache:
             tokens: Its tokens, whole numbers below 2**32; bytes where a token is a byte.
             answer: Tokens of the answer that the slot keeps (of n sampled ones the engine keeps n - 1).
         """
-        prompt = array("I", tokens).tobytes()
+        # From bytes themselves an array would take machine words.
+        prompt = array("I", iter(tokens)).tobytes()
         shares = [common_prefix(held, prompt) // _WIDTH for held in self._slots.held]
-        return self._slots.place(prompt + array("I", answer).tobytes(), shares, len(tokens))
+        return self._slots.place(prompt + array("I", iter(answer)).tobytes(), shares, len(tokens))
 
 
 class SlotPrefixes:
