@@ -15,7 +15,7 @@ from coldturn.reference.policy import Policy
 from coldturn.reference.spec import ConnectionSpec
 from coldturn.reference.surface import meta
 from coldturn.reference.surface.model import CallOutcome, HostResult, HostTool
-from coldturn.reference.surface.toolbox import ReservedNameError, UnsupportedPromotionError
+from coldturn.reference.surface.toolbox import ReservedNameError
 from coldturn.reference.wire.model import ToolCall, ToolDefinition
 
 pytestmark = pytest.mark.anyio
@@ -436,18 +436,13 @@ async def test_under_append_described_tools_follow_in_order_of_discovery_from_th
 
 
 @pytest.mark.requirement("RES-7")
-async def test_under_bridge_nothing_is_promoted_and_native_says_that_it_is_missing(
-    open_bench: OpenBench, tool_server: MakeServer
-) -> None:
+async def test_under_bridge_nothing_is_promoted(open_bench: OpenBench, tool_server: MakeServer) -> None:
     async with open_bench({"s": tool_server("a")}, specs={"s": {"preload": False}}) as bench:
         await bench.box.start_turn(1)
         before = bench.array()
         await ask(bench, meta.DESCRIBE, server="s", tool="a")
         assert bench.array(1, 2) == before
         assert bench.box.reach("s", "a").described
-    with pytest.raises(UnsupportedPromotionError, match="promotion = 'native' is not supported yet"):
-        async with open_bench({}, policy=Policy(promotion="native")):
-            pass
 
 
 @pytest.mark.requirement("RES-1")

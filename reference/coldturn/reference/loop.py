@@ -148,7 +148,7 @@ async def _call_tool(run: Run, message: AssistantMessage, call: ToolCall) -> Non
     outcome = await run.toolbox.call(call, turn=message.turn, step=message.step, handle=handle)
     run.record(_result(run, message, call, handle, outcome))
     if outcome.described is not None:
-        run.record(Described(message.turn, message.step, *outcome.described))
+        run.record(Described(message.turn, message.step, *outcome.described, outcome.loaded))
 
 
 def _result(

@@ -8,7 +8,16 @@ from typing import TypeAlias
 
 from xxhash import xxh3_64_hexdigest
 
-from coldturn.reference.wire.model import ToolCall, Usage
+from coldturn.reference.wire.model import ToolCall, ToolDefinition, Usage
+
+
+def shown_text(text: str, binary: Sequence[str], schema_problem: str | None) -> str:
+    """What the prompt shows of a result, whole: its text, and what is told of the rest."""
+    parts = [text] if text or not binary else []
+    parts.extend(binary)
+    if schema_problem is not None:
+        parts.append(f"[This result does not fit the tool's output schema: {schema_problem}]")
+    return "\n".join(parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,21 +70,21 @@ class ToolResult:
     @property
     def shown(self) -> str:
         """What the prompt shows of it, whole: the text, and what is told of content that is no text."""
-        parts = [self.text] if self.text or not self.binary else []
-        parts.extend(self.binary)
-        if self.schema_problem is not None:
-            parts.append(f"[This result does not fit the tool's output schema: {self.schema_problem}]")
-        return "\n".join(parts)
+        return shown_text(self.text, self.binary, self.schema_problem)
 
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """A describe answer stands in the log: from here on the tool is *discovered*."""
+    """A describe answer stands in the log: from here on the tool is *discovered*.
+
+    `loaded` is its definition where the provider loads it from the answer (``promotion = native``).
+    """
 
     turn: int
     step: int
     server: str
     tool: str
+    loaded: ToolDefinition | None = None
 
 
 Record: TypeAlias = UserMessage | AssistantMessage | ToolResult | Described

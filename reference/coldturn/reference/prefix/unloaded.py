@@ -1,4 +1,4 @@
-"""Tools that a request defines and its prompt does not hold: ``defer_loading`` at the end of Anthropic's array.
+"""Tools that a body defines and its prompt does not hold: ``defer_loading`` at the end of Anthropic's array.
 
 The provider renders such a definition where a later message refers to it, and leaves it out of the key of the
 cached prefix until then (providers' documentation, 2026). So a run of them at the end of the array is set

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from coldturn.reference.observer import ElisionInfo
 from coldturn.reference.policy import Policy
+from coldturn.reference.prefix.model import Surface
 from coldturn.reference.prompt.history import History
 from coldturn.reference.prompt.zones import (
     Moving,
@@ -18,7 +19,7 @@ from coldturn.reference.prompt.zones import (
 )
 from coldturn.reference.records import Record
 from coldturn.reference.spec import AgentSpec
-from coldturn.reference.surface.model import ToolSurface
+from coldturn.reference.surface.model import SurfaceTool, ToolSurface
 from coldturn.reference.wire.model import HistoryItem, Prompt, Setting, UserItem
 
 
@@ -72,7 +73,7 @@ class Assembly:
         history = self._placed(suffix)
         prompt = Prompt(
             model=self.spec.model,
-            tools=tuple(tool.definition for tool in surface.tools),
+            tools=tuple(tool.definition for tool in self._array(surface)),
             system=system_text(self.spec, self.policy, surface, moving),
             tail=tail_text(self.policy, moving),
             history=history,
@@ -83,6 +84,11 @@ class Assembly:
             settings=self.settings,
         )
         return Assembled(prompt, self._history.elision())
+
+    def _array(self, surface: ToolSurface) -> tuple[SurfaceTool, ...]:
+        """What stands in the tools array: on OpenAI, natively loaded tools stand in the history instead."""
+        in_history = self.policy.promotion == "native" and self.spec.surface is Surface.RESPONSES
+        return surface.inline if in_history else surface.tools
 
     def _flip(self) -> None:
         """Shorten what fell due. It is planned where it happens once per turn, at its boundary."""

@@ -37,7 +37,9 @@ class Limits:
         return cls(policy.result_tokens, policy.batch_tokens, policy.preview_chars, policy.failure_chars)
 
 
-def shorten(results: Iterable[ToolResult], limits: Limits) -> Mapping[str, str]:
+def shorten(
+    results: Iterable[ToolResult], limits: Limits, capped: Mapping[str, str] | None = None
+) -> Mapping[str, str]:
     """Choose what of one turn's results to shorten.
 
     Below the result threshold in all, nothing. Otherwise failures are cut; then each result at or over the
@@ -47,12 +49,15 @@ def shorten(results: Iterable[ToolResult], limits: Limits) -> Mapping[str, str]:
     Args:
         results: Tool results of one turn, in any order.
         limits: Thresholds.
+        capped: Handle -> text of results that were shown shortened from the start; they count at that size
+            and stay as they are.
 
     Returns:
-        Handle -> text to show instead. Results that stay whole are not in it.
+        Handle -> text to show instead. Results that stay as they are are not in it.
     """
+    capped = capped or {}
     in_order = sorted(results, key=_record_order)
-    sizes = {result.handle: _tokens(result.shown) for result in in_order}
+    sizes = {result.handle: _tokens(capped.get(result.handle, result.shown)) for result in in_order}
     if sum(sizes.values()) < limits.result:
         return {}
     shortened: dict[str, str] = {}
@@ -61,7 +66,7 @@ def shorten(results: Iterable[ToolResult], limits: Limits) -> Mapping[str, str]:
             shortened[result.handle] = text
             sizes[result.handle] = _tokens(text)
     total = sum(sizes.values())
-    candidates = [result for result in in_order if not result.is_error]
+    candidates = [result for result in in_order if not result.is_error and result.handle not in capped]
     for result in sorted(candidates, key=lambda result: -sizes[result.handle]):
         size = sizes[result.handle]
         if size < limits.result and total < limits.batch:
@@ -82,14 +87,35 @@ def preview(result: ToolResult, characters: int) -> str:
         result: The whole result.
         characters: Code points to keep from each end.
     """
-    text = result.shown
+    head_end = _safe_cut(result.shown, characters)
+    return _both_ends(result.shown, characters, f"the middle of this result. {_read_on(result, head_end)}")
+
+
+def cap(result: ToolResult, tokens: int | None, characters: int) -> str | None:
+    """Give the preview of a result of the current turn that is over the cap; None when it is shown whole.
+
+    Failures are whole in their own turn, and so are pages of the reader, which have a limit of their own.
+
+    Args:
+        result: The whole result.
+        tokens: The policy's ``current_turn_cap`` in estimated tokens; None caps nothing.
+        characters: Code points to keep from each end.
+    """
+    exempt = tokens is None or result.is_error or result.reads is not None
+    if exempt or _tokens(result.shown) <= (tokens or 0):
+        return None
+    reason = f"the middle of this result, which is over the cap of {tokens} estimated tokens. "
+    head_end = _safe_cut(result.shown, characters)
+    text = _both_ends(result.shown, characters, reason + _read_on(result, head_end))
+    return None if text == result.shown else text
+
+
+def _both_ends(text: str, characters: int, told: str) -> str:
     head_end = _safe_cut(text, characters)
     tail_start = _safe_cut(text, len(text) - characters)
     if head_end >= tail_start:
         return text
-    middle = (
-        f"\n...\n[elided: the middle of this result. To read on, call {_pointer(result, head_end)}]\n...\n"
-    )
+    middle = f"\n...\n[elided: {told}]\n...\n"
     # In code points; what is left out then has at least as many bytes, since the inserted lines are ASCII or
     # repeat characters of the original call.
     if len(middle) >= tail_start - head_end or utf8_size(middle) >= utf8_size(text[head_end:tail_start]):
@@ -107,11 +133,12 @@ def utf8_size(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass"))
 
 
-def _pointer(result: ToolResult, offset: int) -> str:
+def _read_on(result: ToolResult, offset: int) -> str:
     """Say how to read on; for an answer of the reader, how to read the original again."""
-    if result.reads is not None:
-        return f"{READER_NAME} with {result.reads}"
-    return f'{READER_NAME} with {{"handle":"{result.handle}","offset":{offset}}}'
+    arguments = result.reads
+    if arguments is None:
+        arguments = f'{{"handle":"{result.handle}","offset":{offset}}}'
+    return f"To read on, call {READER_NAME} with {arguments}"
 
 
 def _safe_cut(text: str, at: int) -> int:

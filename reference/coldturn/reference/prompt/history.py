@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from coldturn.reference.observer import ElisionInfo
 from coldturn.reference.policy import Policy
-from coldturn.reference.prompt.elision import Limits, shorten, utf8_size
+from coldturn.reference.prompt.elision import Limits, cap, shorten, utf8_size
 from coldturn.reference.records import AssistantMessage, Record, ToolResult, UserMessage
-from coldturn.reference.wire.model import AssistantItem, HistoryItem, SuffixItem, ToolResultItem, UserItem
+from coldturn.reference.wire.model import (
+    AssistantItem,
+    HistoryItem,
+    SuffixItem,
+    ToolDefinition,
+    ToolResultItem,
+    UserItem,
+)
 
 
 class History:
@@ -27,6 +35,9 @@ class History:
         self.last_user = -1
         self.last_answer = -1
         self._elision_boundary = policy.elision_boundary
+        self._cap = policy.current_turn_cap
+        self._capped: dict[str, str] = {}
+        self._fresh: list[ToolResult] = []
         self._places: dict[str, int] = {}
         self._open_turns: dict[int, list[ToolResult]] = {}
         self._kept_suffix = ""
@@ -46,6 +57,25 @@ class History:
             self._places[record.handle] = len(self.items)
             self._open_turns.setdefault(record.turn, []).append(record)
             self.items.append(ToolResultItem(record.call_id, record.shown, record.is_error))
+            self._fresh.append(record)
+        elif self._fresh:
+            # A schema of which half is shown is of no use: descriptions are not capped.
+            described = self._fresh.pop()
+            if record.loaded is not None:
+                self._load(described, record.loaded)
+
+    def _load(self, result: ToolResult, tool: ToolDefinition) -> None:
+        """Make the description that was just added the place where the provider loads `tool`.
+
+        The log keeps its text. It is never shortened: without it the tool would be gone.
+        """
+        item = self.items[-1]
+        if not isinstance(item, ToolResultItem):
+            return
+        self.items[-1] = replace(item, text=f"Loaded {tool.name}: call it by its name.", loads=tool)
+        self._open_turns[result.turn].pop()
+        if not self._open_turns[result.turn]:
+            del self._open_turns[result.turn]
 
     def keep_suffix(self, text: str) -> None:
         """Make a variable suffix part of the history, unless it says what the last kept one said."""
@@ -70,14 +100,23 @@ class History:
         A turn that the last user message has passed is settled: its rendering is a function of that turn's
         results alone and never computed again.
         """
+        self._cap_fresh()
         boundary = self.boundary
         changed: set[str] = set()
         for turn, results in list(self._open_turns.items()):
             passed = [result for result in results if self._places[result.handle] < boundary]
-            changed |= self._show(passed, shorten(passed, self.limits))
+            changed |= self._show(passed, shorten(passed, self.limits, self._capped))
             if self._places[results[-1].handle] < min(boundary, self.last_user):
                 del self._open_turns[turn]
         return frozenset(changed)
+
+    def _cap_fresh(self) -> None:
+        """Show new results that are over the policy's cap shortened, before any prompt has shown them."""
+        for result in self._fresh:
+            if (text := cap(result, self._cap, self.limits.preview)) is not None:
+                self._capped[result.handle] = text
+                self._show([result], self._capped)
+        self._fresh.clear()
 
     def places(self, handles: frozenset[str]) -> frozenset[int]:
         """Give the indices of these results."""

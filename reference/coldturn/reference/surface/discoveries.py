@@ -1,4 +1,4 @@
-"""Tools that the model has asked about: under ``append`` they follow the array in order of discovery."""
+"""Tools that the model has asked about: once promoted, they follow the array in order of discovery."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ class Discoveries:
         """Take in, at a turn's start, what was removed, edited, or stands in the array by itself now."""
         for pair, found in list(self._found.items()):
             row = narrowing.allowed(*pair)
-            if pair in inline or (row is None and policy.removal == "turn"):
+            # A reference in the history to a definition that is gone would be refused by the provider.
+            leaves = policy.removal == "turn" and policy.promotion != "native"
+            if pair in inline or (row is None and leaves):
                 del self._found[pair]
             elif row is not None and row.hash != found.row.hash:
                 found.row = row

@@ -93,6 +93,7 @@ class CallOutcome:
 
     Attributes:
         described: The pair whose description this answer holds.
+        loaded: That tool's definition, where the provider loads it from this answer.
         schema_problem: Why a result does not fit its tool's output schema; the result itself stays whole.
     """
 
@@ -104,4 +105,5 @@ class CallOutcome:
     refusal: str | None = None
     binary: tuple[str, ...] = ()
     described: tuple[str, str] | None = None
+    loaded: ToolDefinition | None = None
     schema_problem: str | None = None

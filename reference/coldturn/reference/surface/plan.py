@@ -146,10 +146,10 @@ class SurfacePlan:
     def _facade(self, group: Group) -> SurfaceTool:
         return facade(self.names, group.server, group.about, group.ordered(self._policy))
 
-    def render(self, row: CatalogueTool) -> SurfaceTool:
+    def render(self, row: CatalogueTool, *, deferred: bool = False) -> SurfaceTool:
         """A tool as it stands in the array: the bytes first seen for its definition."""
         definition = ToolDefinition(
-            self.names.of(row.server, row.name), row.description, row.schema_bytes, deferred=False
+            self.names.of(row.server, row.name), row.description, row.schema_bytes, deferred
         )
         return SurfaceTool(
             definition, hint(row.description, self._policy.server_line_chars), row.server, row.name
@@ -177,17 +177,24 @@ class SurfacePlan:
         group = self._groups.get(server)
         return "none" if group is None or group.tier is None else group.tier
 
-    def discover(self, server: str, tool: str, *, turn: int, step: int) -> None:
-        """Note that a describe answer stands in the log; under ``append`` the next step shows the tool."""
+    def discover(self, server: str, tool: str, *, turn: int, step: int) -> ToolDefinition | None:
+        """Note that a describe answer stands in the log; where tools are promoted, the next step shows it.
+
+        Returns:
+            Its definition, where the provider is to load it from that answer.
+        """
         self.described[server, tool] = None
         row = self._narrowing.allowed(server, tool)
         in_array = any((entry.server, entry.tool) == (server, tool) for entry in self._inline)
-        if self._policy.promotion == "append" and row is not None and not in_array:
-            self._discoveries.add(row, turn=turn, step=step)
+        if self._policy.promotion == "bridge" or row is None or in_array:
+            return None
+        self._discoveries.add(row, turn=turn, step=step)
+        return self.render(row).definition if self._policy.promotion == "native" else None
 
     def at_step(self, turn: int, step: int) -> ToolSurface:
         """The surface of one step of the current turn."""
-        discovered = tuple(self.render(row) for row in self._discoveries.at(turn, step))
+        native = self._policy.promotion == "native"
+        discovered = tuple(self.render(row, deferred=native) for row in self._discoveries.at(turn, step))
         shown = {(tool.server, tool.tool) for tool in (*self._inline, *discovered)}
         deferred = frozenset(
             self.names.of(row.server, row.name)

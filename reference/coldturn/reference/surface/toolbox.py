@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
+from dataclasses import replace
 
 import xxhash
 from mcp import MCPError
@@ -14,6 +16,9 @@ from coldturn.reference.connections import CallTimeoutError, Hub, Refresher, Una
 from coldturn.reference.observer import Observer, ToolCallInfo, ToolOutcomeInfo
 from coldturn.reference.policy import Policy
 from coldturn.reference.prefix.errors import ColdturnError
+from coldturn.reference.prefix.model import Surface
+from coldturn.reference.prompt.elision import READER_NAME, cap
+from coldturn.reference.records import ToolResult
 from coldturn.reference.spec import AgentSpec
 from coldturn.reference.surface import answers, meta
 from coldturn.reference.surface.arguments import violations
@@ -32,14 +37,19 @@ from coldturn.reference.surface.targets import (
 from coldturn.reference.tokens import estimate_tokens
 from coldturn.reference.wire.model import ToolCall
 
+logger = logging.getLogger(__name__)
+
 
 class UnsupportedPromotionError(ColdturnError):
-    """The policy asks for a way of promoting tools that the runtime does not have yet."""
+    """The policy asks for a way of promoting tools that the provider's request format does not have."""
 
     slug = "unsupported-promotion"
 
-    def __init__(self, promotion: str) -> None:
-        super().__init__(f"promotion = {promotion!r} is not supported yet; use 'bridge' or 'append'")
+    def __init__(self, promotion: str, surface: Surface) -> None:
+        super().__init__(
+            f"promotion = {promotion!r} does not work on {surface.value}, whose requests cannot load a "
+            "tool in mid-conversation; use 'bridge' or 'append', or the surface messages or responses"
+        )
 
 
 class ReservedNameError(ColdturnError):
@@ -65,7 +75,7 @@ class Toolbox:
         limits: What this Run may not use.
 
     Raises:
-        UnsupportedPromotionError: The policy's `promotion` is ``native``.
+        UnsupportedPromotionError: The policy's `promotion` is ``native`` and the surface has no such thing.
         ReservedNameError: A tool of the host is named like a meta tool.
     """
 
@@ -81,8 +91,8 @@ class Toolbox:
         *,
         limits: RunLimits = NO_LIMITS,
     ) -> None:
-        if policy.promotion == "native":
-            raise UnsupportedPromotionError(policy.promotion)
+        if policy.promotion == "native" and spec.surface is Surface.CHAT_COMPLETIONS:
+            raise UnsupportedPromotionError(policy.promotion, spec.surface)
         for tool in host_tools:
             if tool.definition.name in meta.META_NAMES | meta.SEARCH_NAMES:
                 raise ReservedNameError(tool.definition.name)
@@ -166,12 +176,28 @@ class Toolbox:
                 outcome = CallOutcome(
                     refused.text, True, target.route, target.server, target.tool, refused.refusal
                 )
-            scope.finish(_outcome_info(outcome, handle))
+            scope.finish(_outcome_info(outcome, handle, elided=self._is_capped(call, outcome, handle)))
         if target.act == "list" and not outcome.is_error and target.server is not None:
             self._plan.listed[target.server] = None
         if outcome.described is not None:
-            self._plan.discover(*outcome.described, turn=turn, step=step)
+            loaded = self._plan.discover(*outcome.described, turn=turn, step=step)
+            outcome = replace(outcome, loaded=loaded)
         return outcome
+
+    def _is_capped(self, call: ToolCall, outcome: CallOutcome, handle: str) -> bool:
+        """Whether the prompt will show this result shortened from the start; that is warned of."""
+        limit = self._policy.current_turn_cap
+        reads = call.arguments if call.name == READER_NAME else None
+        result = ToolResult(
+            0, 0, call.id, call.name, handle, outcome.text, outcome.is_error, outcome.route,
+            binary=outcome.binary, reads=reads, schema_problem=outcome.schema_problem,
+        )  # fmt: skip
+        capped = outcome.described is None and cap(result, limit, self._policy.preview_chars) is not None
+        if capped:
+            logger.warning(
+                "%s: a result is over current_turn_cap = %s and is shown as a preview", call.name, limit
+            )
+        return capped
 
     async def _carry_out(self, call: ToolCall, target: Target) -> CallOutcome:
         if target.problem is not None:
@@ -202,7 +228,7 @@ class Toolbox:
         return unknown_pair(server, tool)
 
     def _exposed_in_array(self, row: CatalogueTool) -> str | None:
-        if self._policy.promotion == "append" or self.reach(row.server, row.name).route == "direct":
+        if self._policy.promotion != "bridge" or self.reach(row.server, row.name).route == "direct":
             return self._plan.names.of(row.server, row.name)
         return None
 
@@ -248,7 +274,7 @@ class Toolbox:
         return RefusedError(refused.refusal, f"{refused.text}\nInput schema of {row.name}: {schema}")
 
 
-def _outcome_info(outcome: CallOutcome, handle: str) -> ToolOutcomeInfo:
+def _outcome_info(outcome: CallOutcome, handle: str, *, elided: bool) -> ToolOutcomeInfo:
     data = outcome.text.encode("utf-8", "surrogatepass")
     return ToolOutcomeInfo(
         size=len(data),
@@ -257,4 +283,5 @@ def _outcome_info(outcome: CallOutcome, handle: str) -> ToolOutcomeInfo:
         handle=handle,
         is_error=outcome.is_error,
         refusal=outcome.refusal,
+        elided=elided,
     )

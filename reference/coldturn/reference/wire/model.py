@@ -50,7 +50,10 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class ToolDefinition:
-    """A tool as the prompt shows it. `schema` is JSON bytes, rendered as they are."""
+    """A tool as the prompt shows it. `schema` is JSON bytes, rendered as they are.
+
+    A `deferred` one is defined for the provider, which shows it to the model where a result refers to it.
+    """
 
     name: str
     description: str
@@ -76,12 +79,17 @@ class AssistantItem:
 
 @dataclass(frozen=True, slots=True)
 class ToolResultItem:
-    """One tool result as rendered: whole, or elided."""
+    """One tool result as rendered: whole, or elided.
+
+    `loads` is a tool that this result makes callable where the provider itself loads deferred tools; `text`
+    then stands only where the surface has no reference to say it with.
+    """
 
     call_id: str
     text: str
     is_error: bool = False
     elided: bool = False
+    loads: ToolDefinition | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,7 +148,11 @@ def _input(arguments: str) -> msgspec.Raw | dict[str, object]:
 
 def _tool_result(item: ToolResultItem) -> Blocks:
     value: dict[str, object] = {"type": "tool_result", "tool_use_id": text(item.call_id)}
-    value["content"] = text(item.text)
+    if item.loads is None:
+        value["content"] = text(item.text)
+    else:
+        # The provider puts the definition here; it takes a reference alone, without text beside it.
+        value["content"] = [{"type": "tool_reference", "tool_name": text(item.loads.name)}]
     if item.is_error:
         value["is_error"] = True
     return (dump(value),)

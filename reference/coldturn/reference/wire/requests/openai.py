@@ -6,7 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from coldturn.reference.prefix.model import Zone
-from coldturn.reference.wire.model import AssistantItem, Prompt, SuffixItem, ToolResultItem, UserItem
+from coldturn.reference.wire.model import (
+    AssistantItem,
+    Prompt,
+    SuffixItem,
+    ToolDefinition,
+    ToolResultItem,
+    UserItem,
+)
 from coldturn.reference.wire.requests.fragments import Blocks, Fragments, dump, text
 from coldturn.reference.wire.requests.markers import MarkerPlan
 from coldturn.reference.wire.requests.rows import Rows, array, value
@@ -29,6 +36,7 @@ class Shape:
         assistant: Makes the rows of an assistant item.
         parted: Whether a tool result's content is a list of parts, as a breakpoint needs it. It holds for
             every request of a model, so that a breakpoint that moves on leaves the content as it was.
+        loaded: Makes the row that defines a tool in mid-conversation, where the surface has one.
     """
 
     message: Mapping[str, object]
@@ -37,6 +45,7 @@ class Shape:
     content: str
     assistant: Callable[[AssistantItem], Blocks]
     parted: bool
+    loaded: Callable[[ToolDefinition], Blocks] | None = None
 
     def message_row(self, role: str, *texts: str) -> bytes:
         """Make one message of input texts."""
@@ -59,7 +68,10 @@ class Shape:
 
 def add_history(prompt: Prompt, shape: Shape, plan: MarkerPlan, rows: Rows, fragments: Fragments) -> None:
     """Add the history, item by item, and zone 4 behind it."""
+    loads: list[ToolDefinition] = []
     for index, item in enumerate(prompt.history):
+        if not isinstance(item, ToolResultItem):
+            _add_loaded(loads, shape, rows, fragments)
         if isinstance(item, AssistantItem):
             for row in fragments.of(item, shape.assistant):
                 rows.add(row)
@@ -68,14 +80,25 @@ def add_history(prompt: Prompt, shape: Shape, plan: MarkerPlan, rows: Rows, frag
             if index in prompt.newly_elided:
                 rows.plan(rows.next_path)
             (row,) = fragments.of(item, shape.tool_result)
+            if item.loads is not None:
+                loads.append(item.loads)
         elif isinstance(item, UserItem) and item.suffix:
             rows.add(_with_suffix(item, shape, rows, marked=index in plan.history))
             continue
         else:
             (row,) = fragments.of(item, shape.user)
         rows.add(marked_if(row, index in plan.history))
+    _add_loaded(loads, shape, rows, fragments)
     if prompt.suffix:
         rows.add(shape.message_row("user", prompt.suffix), Zone.TRANSIENT)
+
+
+def _add_loaded(loads: list[ToolDefinition], shape: Shape, rows: Rows, fragments: Fragments) -> None:
+    """Define what a run of results has loaded, behind the run: results of one answer stand together."""
+    if shape.loaded is not None:
+        for tool in loads:
+            rows.add(fragments.of(tool, shape.loaded)[0])
+    loads.clear()
 
 
 def marked_if(row: bytes, marked: bool) -> bytes:

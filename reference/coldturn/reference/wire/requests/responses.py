@@ -38,6 +38,20 @@ def _result(call_id: str) -> dict[str, object]:
     return {"type": "function_call_output", "call_id": text(call_id)}
 
 
+def _function(tool: ToolDefinition) -> dict[str, object]:
+    row: dict[str, object] = {"type": "function", "name": tool.name}
+    if tool.description:
+        row["description"] = text(tool.description)
+    row["parameters"] = msgspec.Raw(tool.schema)
+    # Schemas of MCP servers do not keep the rules of strict mode, which is this API's default.
+    row["strict"] = False
+    return row
+
+
+def _loaded(tool: ToolDefinition) -> Blocks:
+    return (dump({"type": "additional_tools", "role": "developer", "tools": [_function(tool)]}),)
+
+
 _PLAIN, _PARTED = (
     Shape(
         message={"type": "message"},
@@ -46,6 +60,7 @@ _PLAIN, _PARTED = (
         content="output",
         assistant=_assistant,
         parted=parted,
+        loaded=_loaded,
     )
     for parted in (False, True)
 )
@@ -71,12 +86,7 @@ def encode_responses(prompt: Prompt, fragments: Fragments) -> Encoded:
 
 
 def _tool(tool: ToolDefinition) -> Blocks:
-    row: dict[str, object] = {"type": "function", "name": tool.name}
-    if tool.description:
-        row["description"] = text(tool.description)
-    row["parameters"] = msgspec.Raw(tool.schema)
-    # Schemas of MCP servers do not keep the rules of strict mode, which is this API's default.
-    row["strict"] = False
+    row = _function(tool)
     if tool.deferred:
         row["defer_loading"] = True
     return (dump(row),)
