@@ -50,7 +50,9 @@ class Published:
     policy: Policy
 
 
-def publish(spec: AgentSpec | Mapping[str, Any], policy: Policy | Mapping[str, Any] | None = None) -> Published:
+def publish(
+    spec: AgentSpec | Mapping[str, Any], policy: Policy | Mapping[str, Any] | None = None
+) -> Published:
     """Check a Spec and its policy, each by itself and both together.
 
     Args:
