@@ -124,6 +124,8 @@ class TestElision:
             [*turn(1, "status: gone\n[3 files removed]\nall old"), User("q")],
         )
         assert found.cause == "history_rewritten"
+        one, other = (f"{how}\n[3 files removed]\nall of them were old" for how in ("all well", "a failure"))
+        assert broken(surface, turn(1, one), [*turn(1, other), User("q")]).cause == "history_rewritten"
 
     def test_a_note_in_mid_line_is_seen(self, surface: Surface) -> None:
         before, after = (f"{LONG[:size]} [... {size} characters truncated ...] tail" for size in (500, 300))
@@ -460,6 +462,17 @@ def test_item_ids_of_messages_are_ids_too() -> None:
 
     assert cause(items("msg_1", "fc_1"), items("msg_2", "fc_2")) == "history_id_regenerated"
     assert cause(items("msg_1", "fc_1"), items("same", "same")) == "history_rewritten"
+    assert cause(items("same", "same"), items("msg_1", "fc_1")) == "history_rewritten"
+
+
+def test_blocks_in_another_order_at_the_end_of_what_was_sent() -> None:
+    def sent(*parts: dict[str, Any], more: tuple[dict[str, Any], ...] = ()) -> dict[str, Any]:
+        return {**anthropic(), "messages": [{"role": "user", "content": list(parts)}, *more]}
+
+    child = sent(IMAGE, TEXT, more=(ASSISTANT, {"role": "user", "content": "next"}))
+    found = compare(read(sent(TEXT, IMAGE), Surface.MESSAGES), read(child, Surface.MESSAGES)).first
+    assert found is not None
+    assert (found.cause, found.later) == ("message_block_reorder", ())
 
 
 @pytest.mark.parametrize("depth", [90, 150, 400, 900, 3000])
