@@ -119,3 +119,21 @@ def test_a_deferred_tool_that_enters_the_array(surface: Surface) -> None:
     before = replace(BASE, deferred=frozenset({"web"}))
     found = broken(before, replace(BASE, tools=(READ, WEB)), surface)
     assert (found.cause, found.names, found.kinds) == ("tool_promoted", ("web",), ("append_tail",))
+
+
+@pytest.mark.parametrize("surface", SURFACES)
+@pytest.mark.parametrize(
+    ("planned", "cause"), [(frozenset({2}), "planned_elision"), (frozenset(), "elision_moving_boundary")]
+)
+def test_labels_decide_whether_a_turns_first_flip_was_planned(
+    surface: Surface, planned: frozenset[int], cause: str
+) -> None:
+    before = replace(BASE, history=(*BASE.history, *step("call_1", LONG)))
+    after = replace(BASE, history=(*BASE.history, *step("call_1", SHORT), UserItem("question 2")))
+    parent, child = (encode(one, surface) for one in (before, replace(after, newly_elided=planned)))
+    found = compare(
+        read_request(parent.body, surface=surface, labels=replace(parent.labels, turn=0)),
+        read_request(child.body, surface=surface, labels=replace(child.labels, turn=1)),
+    ).first
+    assert found is not None
+    assert (found.cause, found.planned) == (cause, bool(planned))

@@ -69,7 +69,7 @@ def _elision(history: History, block: BlockPair) -> list[Change] | None:
     if kind is None and not labelled:
         return None
     kinds = (kind,) if kind else ()
-    if history.new_turn and (labelled or block.child < history.last_user):
+    if history.new_turn and (labelled or _seems_planned(history, block)):
         confidence = Confidence.OBSERVED if labelled else Confidence.INFERRED
         change = block.change("planned_elision", confidence=confidence, kinds=kinds)
         return [replace(change, planned=True)]
@@ -80,6 +80,11 @@ def _is_planned(history: History, block: BlockPair) -> bool:
     path = block.now.path
     planned = history.pair.child.labels.planned
     return any(path == label or path.startswith(f"{label}.") for label in planned)
+
+
+def _seems_planned(history: History, block: BlockPair) -> bool:
+    """Whether bytes have to decide, since no runtime labelled the request, and the turn was the boundary."""
+    return history.pair.child.labels.turn is None and block.child < history.last_user
 
 
 def _header_only(history: History, block: BlockPair) -> list[Change] | None:
