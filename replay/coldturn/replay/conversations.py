@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.reference.prefix.request import recognise_surface
@@ -48,7 +48,7 @@ class Conversations:
 
 def conversations_of(recording: Recording) -> Conversations:
     """Read the model exchanges and cut them into turns."""
-    read = list(_exchanges(recording))
+    read = _answered_by_place(list(_exchanges(recording)))
     results = {call_id: outcome for one in read for call_id, outcome in one.asked.results.items()}
     kept = _without_retries(read, results)
     agents = _of_the_agent(kept)
@@ -76,6 +76,25 @@ def _exchanges(recording: Recording) -> Iterable[ModelExchange]:
             # A refused or damaged exchange decided nothing; `explain` is where its error is reported.
             continue
         yield ModelExchange(entry, asked, reply)
+
+
+def _answered_by_place(exchanges: Sequence[ModelExchange]) -> list[ModelExchange]:
+    """Calls under the ids that their results have.
+
+    An agent may name calls itself, as our own runtime does, and then sends none of the provider's ids back:
+    the next request of the conversation answers the calls in their order.
+    """
+    sent = {call.id for exchange in exchanges for call in exchange.reply.calls}
+    renamed: list[ModelExchange] = []
+    for place, exchange in enumerate(exchanges):
+        reply, opening = exchange.reply, exchange.asked.opening
+        following = next((o.asked for o in exchanges[place + 1 :] if o.asked.opening == opening), None)
+        ids = following.answered if following is not None else ()
+        if ids and len(ids) == len(reply.calls) and sent.isdisjoint(ids):
+            calls = tuple(replace(call, id=id_) for call, id_ in zip(reply.calls, ids, strict=True))
+            exchange = replace(exchange, reply=replace(reply, calls=calls))  # noqa: PLW2901 - the same, renamed
+        renamed.append(exchange)
+    return renamed
 
 
 def _without_retries(

@@ -98,7 +98,7 @@ class LiveView:
         self._out = out
         self._notes = notes
         self._open_text = False
-        self._open_note = False
+        self._open_call: str | None = None
         self._turn = -1
         self._tally = Tally()
 
@@ -137,10 +137,10 @@ class LiveView:
         self.note(self._tally.line(self._turn))
 
     def _end_note(self) -> None:
-        if self._open_note:
+        if self._open_call is not None:
             self._notes.write("\n")
             self._notes.flush()
-            self._open_note = False
+            self._open_call = None
 
     def turn(self, info: TurnInfo) -> AbstractContextManager[TurnScope]:
         """A turn: passed on; its summary comes with `close_turn`."""
@@ -160,19 +160,21 @@ class LiveView:
         self.end_line()
         self._notes.write(f"  {_CONTROLS.sub('', _called(info))} …")
         self._notes.flush()
-        self._open_note = True
+        self._open_call = info.call_id
         with self._inner.tool(info) as scope:
-            yield _Tool(scope, self)
+            yield _Tool(scope, self, info)
 
-    def tool_ended(self, outcome: ToolOutcomeInfo) -> None:
-        """Show how a call ended."""
+    def tool_ended(self, info: ToolCallInfo, outcome: ToolOutcomeInfo) -> None:
+        """Show how a call ended, on its own line if that is still open."""
         failed = (
             f" failed ({outcome.refusal})," if outcome.refusal else " failed," if outcome.is_error else ""
         )
         line = f"{failed} {outcome.size:,} bytes"
-        self._notes.write(line if self._open_note else f"  …{line}")
-        self._open_note = True
-        self._end_note()
+        if self._open_call == info.call_id:
+            self._notes.write(line)
+            self._end_note()
+        else:
+            self.note(f"  {_called(info)} …{line}")
 
     @contextmanager
     def refresh(self, info: RefreshInfo) -> Iterator[RefreshScope]:
@@ -211,13 +213,14 @@ class _Step:
 
 
 class _Tool:
-    def __init__(self, inner: ToolScope, view: LiveView) -> None:
+    def __init__(self, inner: ToolScope, view: LiveView, info: ToolCallInfo) -> None:
         self._inner = inner
         self._view = view
+        self._info = info
 
     def finish(self, outcome: ToolOutcomeInfo) -> None:
         self._inner.finish(outcome)
-        self._view.tool_ended(outcome)
+        self._view.tool_ended(self._info, outcome)
 
 
 class _Refresh:

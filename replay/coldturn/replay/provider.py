@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from coldturn.reference.prefix.model import Surface
+from coldturn.reference.prompt.zones import SUFFIX_TAG
+
+_OWN_SUFFIX = re.compile(
+    rf"<{SUFFIX_TAG}>\n(?:Current date and time: |## (?:Notices|Reminders|Discovered Tools)\n)"
+)
+"""What our own runtime sends behind the conversation: no words of the user; a replay makes its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +81,8 @@ def read_request(surface: Surface, body: bytes) -> AskedModel:
     items = list(_ITEMS[surface](request))
     lead = [item for item in _leading(items) if item.text]
     rest = items[len(_leading(items)) :]
+    if rest and rest[-1].role == "user" and _OWN_SUFFIX.match(rest[-1].text):
+        rest.pop()
     system = [_text(request.get(_SYSTEM_KEY[surface])), *(item.text for item in lead)]
     since = next((i for i in range(len(rest), 0, -1) if rest[i - 1].role == "assistant"), 0)
     tail = rest[since:]
