@@ -41,6 +41,9 @@ class FakeTools:
         self.asked.append((turn, step))
         return EMPTY
 
+    def arrived(self, handle: str) -> CallOutcome | None:
+        return None
+
     async def call(self, call: ToolCall, *, turn: int, step: int, handle: str = "") -> CallOutcome:
         assert handle
         if call.name not in self.answers:

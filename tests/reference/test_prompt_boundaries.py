@@ -41,6 +41,9 @@ class SizedTools:
     def step_surface(self, _turn: int, _step: int) -> ToolSurface:
         return ToolSurface((), (), (), (), frozenset(), ())
 
+    def arrived(self, _handle: str) -> CallOutcome | None:
+        return None
+
     async def call(self, call: ToolCall, *, turn: int, step: int, handle: str = "") -> CallOutcome:
         size = int(json.loads(call.arguments)["n"])
         return CallOutcome(f"{handle} " + "x" * abs(size), size < 0, "direct")

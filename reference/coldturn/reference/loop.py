@@ -19,7 +19,9 @@ from coldturn.reference.surface.model import CallOutcome, ToolSurface
 from coldturn.reference.wire import encode
 from coldturn.reference.wire.model import ToolCall
 
-_CANCELLED = "The call did not finish: the turn was ended before."
+_UNFINISHED = CallOutcome(
+    "The call did not finish: the turn was ended before.", is_error=True, route="direct"
+)
 
 
 class TooManyStepsError(ColdturnError):
@@ -132,21 +134,24 @@ async def _call_tools(run: Run, message: AssistantMessage) -> None:
     waiting = list(message.calls)
     try:
         while waiting:
-            await _call_tool(run, message, waiting[0])
-            waiting.pop(0)
+            await _call_tool(run, message, waiting.pop(0))
     except ColdturnError as error:
         run.failure = error
         raise
     finally:
         for call in waiting:
-            outcome = CallOutcome(_CANCELLED, is_error=True, route="direct")
-            run.record(_result(run, message, call, run.log.new_handle(), outcome))
+            run.record(_result(run, message, call, run.log.new_handle(), _UNFINISHED))
 
 
 async def _call_tool(run: Run, message: AssistantMessage, call: ToolCall) -> None:
     handle = run.log.new_handle()
-    outcome = await run.toolbox.call(call, turn=message.turn, step=message.step, handle=handle)
-    run.record(_result(run, message, call, handle, outcome))
+    outcome: CallOutcome | None = None
+    try:
+        outcome = await run.toolbox.call(call, turn=message.turn, step=message.step, handle=handle)
+    finally:
+        # What had arrived before a cancellation is logged whole, whatever becomes of the turn.
+        logged = run.toolbox.arrived(handle) if outcome is None else outcome
+        run.record(_result(run, message, call, handle, _UNFINISHED if logged is None else logged))
     if outcome.described is not None:
         run.record(Described(message.turn, message.step, *outcome.described, outcome.loaded))
 

@@ -54,6 +54,10 @@ class Tools(Protocol):
         """Carry out a call; failures of a tool are outcomes, a `ColdturnError` ends the Run."""
         ...
 
+    def arrived(self, handle: str) -> CallOutcome | None:
+        """Give what a cancelled call had returned by then, if it had."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class SentRequest:
@@ -79,6 +83,8 @@ class Run:
         log: Where records go; a new one by default.
         max_steps: Model calls that one turn may take.
         settings: Members of every request that are no prompt, such as ``stream``.
+        system_prompt: Stands for the Spec's instructions, skills index and roster when it is not None; what
+            tells of servers and tools follows it all the same.
 
     Attributes:
         failure: The error that ended the Run, or None.
@@ -101,6 +107,7 @@ class Run:
         log: RecordLog | None = None,
         max_steps: int = 100,
         settings: Mapping[str, Setting] | None = None,
+        system_prompt: str | None = None,
     ) -> None:
         self.spec = spec
         self.policy = policy
@@ -113,7 +120,7 @@ class Run:
         self.max_steps = max_steps
         self.memory = memory
         self.reminders: dict[str, str] = {}
-        self.assembly = Assembly(spec, policy, settings)
+        self.assembly = Assembly(spec, policy, settings, system_prompt)
         self.fragments = Fragments()
         self.sent: SentRequest | None = None
         self.turns = 0
@@ -175,12 +182,14 @@ class Host:
     """What the program around the runtime brings: connections, catalogues, tools of its own.
 
     `settings` are members of every request that are no prompt; a live host streams (`streaming_settings`).
+    `partition` says on whose authorisation the connections were made: catalogues are not shared across it.
     """
 
     hub: Hub
     store: CatalogueStore
     tools: tuple[HostTool, ...] = ()
     settings: Mapping[str, Setting] = field(default_factory=dict)
+    partition: str = ""
 
 
 def open_run(
@@ -192,6 +201,8 @@ def open_run(
     clock: Clock | None = None,
     run_id: str = "run-1",
     memory: str = "",
+    *,
+    system_prompt: str | None = None,
 ) -> Run:
     """Start a Run with a Toolbox of its own, whose reader reads this Run's log.
 
@@ -204,10 +215,24 @@ def open_run(
         clock: Where time comes from.
         run_id: Distinguishes Runs.
         memory: What is remembered of the user at the start.
+        system_prompt: The host's own text in place of what the Spec says of the agent (see `Run`).
     """
     observer = observer or NullObserver()
     clock = clock or SystemClock()
     log = RecordLog(run_id)
     tools = (*builtin_tools(spec, policy, log), *host.tools)
-    toolbox = Toolbox(spec, policy, host.hub, host.store, tools, observer, clock)
-    return Run(spec, policy, toolbox, model, observer, clock, run_id, memory, log=log, settings=host.settings)
+    store = host.store.for_partition(host.partition) if host.partition else host.store
+    toolbox = Toolbox(spec, policy, host.hub, store, tools, observer, clock)
+    return Run(
+        spec,
+        policy,
+        toolbox,
+        model,
+        observer,
+        clock,
+        run_id,
+        memory,
+        log=log,
+        settings=host.settings,
+        system_prompt=system_prompt,
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,16 +13,19 @@ from coldturn.reference.catalogue.definition import CatalogueTool, Definition, c
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS catalogue (
-    connection TEXT PRIMARY KEY,
+    partition TEXT NOT NULL,
+    connection TEXT NOT NULL,
     version INTEGER NOT NULL DEFAULT 0,
     hash TEXT NOT NULL DEFAULT '',
     refreshed_ns INTEGER NOT NULL DEFAULT 0,
     ttl_ms INTEGER NOT NULL DEFAULT 0,
     stale INTEGER NOT NULL DEFAULT 0,
     last_ticket INTEGER NOT NULL DEFAULT 0,
-    committed_ticket INTEGER NOT NULL DEFAULT 0
+    committed_ticket INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (partition, connection)
 ) STRICT;
 CREATE TABLE IF NOT EXISTS tool (
+    partition TEXT NOT NULL,
     connection TEXT NOT NULL,
     name TEXT NOT NULL,
     hash TEXT NOT NULL,
@@ -30,9 +34,9 @@ CREATE TABLE IF NOT EXISTS tool (
     added_version INTEGER NOT NULL,
     last_seen_version INTEGER NOT NULL,
     removed_version INTEGER,
-    PRIMARY KEY (connection, name, added_version)
+    PRIMARY KEY (partition, connection, name, added_version)
 ) STRICT;
-CREATE INDEX IF NOT EXISTS tool_current ON tool (connection, name) WHERE removed_version IS NULL;
+CREATE INDEX IF NOT EXISTS tool_current ON tool (partition, connection, name) WHERE removed_version IS NULL;
 CREATE TRIGGER IF NOT EXISTS tool_is_never_deleted BEFORE DELETE ON tool
 BEGIN SELECT RAISE(ABORT, 'catalogue rows are marked as removed, never deleted'); END;
 CREATE TRIGGER IF NOT EXISTS catalogue_is_never_deleted BEFORE DELETE ON catalogue
@@ -84,14 +88,25 @@ class CatalogueStore:
 
     Args:
         path: A file (WAL; several processes may share it), or ``":memory:"``.
+
+    Attributes:
+        partition: Whose catalogues these are. What a server lists may depend on who asks: a host that serves
+            several users gives each a partition, and no partition ever sees another one's rows.
     """
 
     def __init__(self, path: str | Path = ":memory:") -> None:
+        self.partition = ""
         self._db = sqlite3.connect(str(path), isolation_level=None, timeout=30.0)
         self._snapshots: dict[str, Snapshot] = {}
         if str(path) != ":memory:":
             self._db.execute("PRAGMA journal_mode = WAL")
         self._db.executescript(_SCHEMA)
+
+    def for_partition(self, partition: str) -> CatalogueStore:
+        """The same database as one user's authorisation sees it; closing either closes both."""
+        store = copy(self)
+        store.partition, store._snapshots = partition, {}
+        return store
 
     def close(self) -> None:
         """Close the database."""
@@ -110,11 +125,14 @@ class CatalogueStore:
     def ticket(self, connection: str) -> int:
         """Number a refresh BEFORE its first request, so that of two racing ones the later-started wins."""
         with self._transaction() as db:
-            db.execute("INSERT INTO catalogue (connection) VALUES (?) ON CONFLICT DO NOTHING", (connection,))
+            db.execute(
+                "INSERT INTO catalogue (partition, connection) VALUES (?, ?) ON CONFLICT DO NOTHING",
+                (self.partition, connection),
+            )
             row = db.execute(
                 "UPDATE catalogue SET last_ticket = last_ticket + 1"
-                " WHERE connection = ? RETURNING last_ticket",
-                (connection,),
+                " WHERE partition = ? AND connection = ? RETURNING last_ticket",
+                (self.partition, connection),
             ).fetchone()
         return int(row[0])
 
@@ -135,7 +153,8 @@ class CatalogueStore:
         """
         with self._transaction() as db:
             previous, committed = db.execute(
-                "SELECT version, committed_ticket FROM catalogue WHERE connection = ?", (connection,)
+                "SELECT version, committed_ticket FROM catalogue WHERE partition = ? AND connection = ?",
+                (self.partition, connection),
             ).fetchone()
             if committed > ticket:
                 current = self.current(connection)
@@ -149,15 +168,16 @@ class CatalogueStore:
                     self._add(connection, definition, position, version)
             db.execute(
                 "UPDATE tool SET removed_version = ?1"
-                " WHERE connection = ?2 AND removed_version IS NULL AND last_seen_version < ?1",
-                (version, connection),
+                " WHERE partition = ?2 AND connection = ?3"
+                " AND removed_version IS NULL AND last_seen_version < ?1",
+                (version, self.partition, connection),
             )
             after = {definition.name: definition.hash for definition in definitions}
             digest = catalogue_hash(after.items())
             db.execute(
                 "UPDATE catalogue SET version = ?, hash = ?, refreshed_ns = ?, ttl_ms = ?, stale = 0,"
-                " committed_ticket = ? WHERE connection = ?",
-                (version, digest, at_ns, ttl_ms, ticket, connection),
+                " committed_ticket = ? WHERE partition = ? AND connection = ?",
+                (version, digest, at_ns, ttl_ms, ticket, self.partition, connection),
             )
         return Commit(
             version,
@@ -174,32 +194,36 @@ class CatalogueStore:
     def _stamp(self, connection: str, definition: Definition, position: int, version: int) -> None:
         self._db.execute(
             "UPDATE tool SET last_seen_version = ?, position = ?"
-            " WHERE connection = ? AND name = ? AND removed_version IS NULL",
-            (version, position, connection, definition.name),
+            " WHERE partition = ? AND connection = ? AND name = ? AND removed_version IS NULL",
+            (version, position, self.partition, connection, definition.name),
         )
 
     def _add(self, connection: str, definition: Definition, position: int, version: int) -> None:
         seen = self._db.execute(
-            "SELECT body FROM tool WHERE connection = ? AND name = ? AND hash = ?"
+            "SELECT body FROM tool WHERE partition = ? AND connection = ? AND name = ? AND hash = ?"
             " ORDER BY added_version LIMIT 1",
-            (connection, definition.name, definition.hash),
+            (self.partition, connection, definition.name, definition.hash),
         ).fetchone()
         body = definition.body if seen is None else seen[0]
         self._db.execute(
-            f"INSERT INTO tool ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, NULL)",  # noqa: S608 - a constant
-            (connection, definition.name, definition.hash, body, position, version, version),
+            f"INSERT INTO tool (partition, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL)",  # noqa: S608 - a constant
+            (self.partition, connection, definition.name, definition.hash, body, position, version, version),
         )
 
     def mark_stale(self, connection: str) -> None:
         """Note that a refresh failed: the rows stay as they are."""
         with self._transaction() as db:
-            db.execute("UPDATE catalogue SET stale = 1 WHERE connection = ?", (connection,))
+            db.execute(
+                "UPDATE catalogue SET stale = 1 WHERE partition = ? AND connection = ?",
+                (self.partition, connection),
+            )
 
     def current(self, connection: str) -> Snapshot:
         """The last good version."""
         head = self._db.execute(
-            "SELECT version, hash, refreshed_ns, ttl_ms, stale FROM catalogue WHERE connection = ?",
-            (connection,),
+            "SELECT version, hash, refreshed_ns, ttl_ms, stale FROM catalogue"
+            " WHERE partition = ? AND connection = ?",
+            (self.partition, connection),
         ).fetchone()
         if head is None:
             return Snapshot(connection, 0, catalogue_hash(()), (), 0, 0, stale=False)
@@ -218,12 +242,13 @@ class CatalogueStore:
     def at(self, connection: str, version: int) -> tuple[CatalogueTool, ...]:
         """The tools of an older version, by name; also those that have been removed since."""
         return self._rows(
-            "added_version <= ?2 AND (removed_version IS NULL OR removed_version > ?2)", connection, version
+            "added_version <= ?3 AND (removed_version IS NULL OR removed_version > ?3)", connection, version
         )
 
     def _rows(self, condition: str, *values: str | int) -> tuple[CatalogueTool, ...]:
         rows = self._db.execute(
-            f"SELECT {_COLUMNS} FROM tool WHERE connection = ?1 AND {condition} ORDER BY name",  # noqa: S608 - constants
-            values,
+            f"SELECT {_COLUMNS} FROM tool"  # noqa: S608 - constants
+            f" WHERE partition = ?1 AND connection = ?2 AND {condition} ORDER BY name",
+            (self.partition, *values),
         )
         return tuple(CatalogueTool(*row) for row in rows)

@@ -4,7 +4,7 @@ from coldturn.reference.connections.backoff import Backoff
 from coldturn.reference.connections.connection import ConnectionState, Limits
 from coldturn.reference.connections.errors import CallTimeoutError, UnavailableError, UnknownConnectionError
 from coldturn.reference.connections.hub import Hub
-from coldturn.reference.connections.refresh import Refresher, Sweep
+from coldturn.reference.connections.refresh import Refresher, Sweep, sweeping
 from coldturn.reference.connections.transports import Peer, TransportFactory
 
 __all__ = [
@@ -19,4 +19,5 @@ __all__ = [
     "TransportFactory",
     "UnavailableError",
     "UnknownConnectionError",
+    "sweeping",
 ]

@@ -122,7 +122,9 @@ class Connection:
             with anyio.fail_after(limit):
                 await job.done.wait()
         except TimeoutError:
-            raise CallTimeoutError(self.spec.id, limit) from None
+            # An answer that came with the last tick is an answer.
+            if not job.results:
+                raise CallTimeoutError(self.spec.id, limit) from None
         finally:
             job.scope.cancel()
             self._open.pop(job, None)
@@ -243,20 +245,44 @@ class Connection:
                 job.done.set()
 
     async def _listen(self, client: Client, *, task_status: TaskStatus[None]) -> None:
-        acknowledged = False
-        try:
-            async with client.listen(tools_list_changed=True) as subscription:
-                acknowledged = True
+        """Follow the server's announcements; a stream that it closes in peace is opened again after a wait.
+
+        What was announced in between is lost, so each new stream asks for a refresh.
+        """
+        starting = True
+        quiet = 0
+
+        def started() -> None:
+            nonlocal starting
+            if starting:
                 task_status.started()
-                async for _event in subscription:
-                    self._changed("list_changed")
+            else:
+                self._changed("reconnect")
+            starting = False
+
+        try:
+            while True:
+                quiet = 0 if await self._follow(client, started) else quiet + 1
+                if self._limits.backoff is None:
+                    break
+                await self._limits.sleep(self._limits.backoff.delay(quiet))
         except SubscriptionLost as error:
             self._hang_up(describe_failure(error))
         except MCPError as error:
             logger.warning("%s: no change notifications: %s", self.spec.id, error)
         finally:
-            if not acknowledged:
+            if starting:
                 task_status.started()
+
+    async def _follow(self, client: Client, started: Callable[[], None]) -> bool:
+        """Follow one stream to its end in peace; returns whether it announced anything."""
+        heard = False
+        async with client.listen(tools_list_changed=True) as subscription:
+            started()
+            async for _event in subscription:
+                heard = True
+                self._changed("list_changed")
+        return heard
 
     async def _on_message(self, message: IncomingMessage) -> None:
         if isinstance(message, mcp_types.ToolListChangedNotification):

@@ -22,6 +22,7 @@ from pydantic import TypeAdapter
 from coldturn.reference.catalogue.walk import walk
 from coldturn.reference.connections.connection import Connection, ConnectionState, Limits
 from coldturn.reference.connections.errors import UnavailableError, UnknownConnectionError
+from coldturn.reference.connections.freshness import Freshness
 from coldturn.reference.connections.transports import TransportFactory, factory_of
 from coldturn.reference.spec import ConnectionSpec
 
@@ -48,6 +49,7 @@ class Hub:
         self._limits = limits or Limits()
         self._connections: dict[str, Connection] = {}
         self._pending: dict[str, str] = {}
+        self._freshness: dict[str, Freshness] = {}
         self._tasks: anyio.abc.TaskGroup | None = None
 
     async def __aenter__(self) -> Self:
@@ -127,12 +129,26 @@ class Hub:
         return await self._request(connection, lambda client: client.list_tools(cursor=cursor))
 
     async def call_tool(
-        self, connection: str, tool: str, arguments: dict[str, Any], *, seconds: float | None = None
+        self,
+        connection: str,
+        tool: str,
+        arguments: dict[str, Any],
+        *,
+        seconds: float | None = None,
+        arrived: Callable[[CallToolResult], None] | None = None,
     ) -> CallToolResult:
         """Call a tool and return what the server sent, unvalidated.
 
         The SDK's own `call_tool` raises when a result does not fit its output schema, and the result is lost;
         here it is returned, and whoever logs it validates it afterwards.
+
+        Args:
+            connection: Connection id.
+            tool: The server's own name.
+            arguments: As they are sent.
+            seconds: Time limit, where the general one does not fit.
+            arrived: Told of the result the moment it is here: a caller that is cancelled just then still has
+                it.
 
         Raises:
             UnavailableError: The connection is not ready or was lost, or the tool wants a person's input.
@@ -143,14 +159,19 @@ class Hub:
 
         async def send(client: Client) -> CallToolResult | InputRequiredResult:
             try:
-                return await client.session.send_request(request, _CALL_RESULT)
+                return told(await client.session.send_request(request, _CALL_RESULT))
             except MCPError as error:
                 if error.code != HEADER_MISMATCH:
                     raise
             # The schema that the SDK makes headers from is stale: the protocol says to list and resend once.
             self._note(connection, "list_changed")
             await walk(connection, lambda cursor: client.list_tools(cursor=cursor))
-            return await client.session.send_request(request, _CALL_RESULT)
+            return told(await client.session.send_request(request, _CALL_RESULT))
+
+        def told(result: CallToolResult | InputRequiredResult) -> CallToolResult | InputRequiredResult:
+            if arrived is not None and isinstance(result, CallToolResult):
+                arrived(result)
+            return result
 
         result = await self._request(connection, send, seconds=seconds)
         if isinstance(result, InputRequiredResult):
@@ -162,10 +183,18 @@ class Hub:
         for _ in range(_SETTLE_ROUNDS):
             await anyio.lowlevel.checkpoint()
 
+    def freshness(self, connection: str) -> Freshness:
+        """How fresh a connection's catalogue is."""
+        return self._freshness.setdefault(self._get(connection).spec.id, Freshness())
+
     def take_pending(self) -> tuple[tuple[str, str], ...]:
         """Connections whose catalogue needs a refresh, with the trigger; they are forgotten by this."""
         pending, self._pending = self._pending, {}
         return tuple((connection, pending[connection]) for connection in self.ids if connection in pending)
+
+    def take_trigger(self, connection: str) -> str | None:
+        """What asks for a refresh of one connection's catalogue, or None; it is forgotten by this."""
+        return self._pending.pop(connection, None)
 
     async def _request(
         self, connection: str, work: Callable[[Client], Awaitable[T]], *, seconds: float | None = None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Never
 
 import anyio
 from mcp import MCPError
@@ -39,8 +40,9 @@ class Sweep:
 class Refresher:
     """Refreshes catalogues on connect, by sweep, on demand and when a server says that its list changed.
 
-    Nothing runs by itself: `settle` serves what has been announced (the Toolbox calls it when a turn starts),
-    and a host calls `sweep` as often as it likes.
+    `settle` serves what has been announced (the Toolbox calls it when a turn starts); `sweeping` reads in the
+    background what has outlived its time. Refreshers of one hub share what they know: however many Runs there
+    are, a catalogue is read once.
     """
 
     def __init__(
@@ -51,45 +53,68 @@ class Refresher:
         self._observer = observer
         self._clock = clock
         self._sweep = sweep or Sweep()
-        self._failures: dict[str, int] = defaultdict(int)
-        self._due_ns: dict[str, int] = {}
-        self._locks: dict[str, anyio.Lock] = defaultdict(anyio.Lock)
 
     async def settle(self) -> None:
         """Refresh every connection that connected, reconnected or announced a change since the last time.
 
-        Announcements that arrive while a refresh runs cost one more in all, however many they are.
+        Announcements that arrive while a refresh runs cost one more in all, however many they are. A refresh
+        that somebody else has begun is waited for.
         """
         await self._hub.settle()
-        pending = self._hub.take_pending()
-        for connection, trigger in pending:
-            await self.refresh(connection, trigger)
-        if pending:
+        served = [connection for connection in self._hub.ids if await self._serve(connection)]
+        if served:
             await self._hub.settle()
-            for connection, trigger in self._hub.take_pending():
-                await self.refresh(connection, trigger)
+            for connection in self._hub.ids:
+                await self._serve(connection)
+
+    async def _serve(self, connection: str) -> bool:
+        async with self._hub.freshness(connection).lock:
+            trigger = self._hub.take_trigger(connection)
+            if trigger is not None:
+                await self._refresh(connection, trigger)
+            return trigger is not None
 
     async def sweep(self) -> tuple[str, ...]:
         """Refresh what is due now; returns which."""
-        due = self.due(self._clock.time_ns())
-        for connection in due:
-            await self.refresh(connection, "sweep")
-        return due
+        swept = []
+        for connection in self.due(self._clock.time_ns()):
+            async with self._hub.freshness(connection).lock:
+                # Somebody else may have refreshed it while this one waited.
+                if connection in self.due(self._clock.time_ns()):
+                    await self._refresh(connection, "sweep")
+                    swept.append(connection)
+        return tuple(swept)
 
     def due(self, now_ns: int) -> tuple[str, ...]:
         """Ready connections whose catalogue has outlived its time; after a failure the time doubles."""
         ready = (id_ for id_ in self._hub.ids if self._hub.state(id_) is ConnectionState.READY)
-        return tuple(connection for connection in ready if self._due_ns.get(connection, 0) <= now_ns)
+        return tuple(connection for connection in ready if self._hub.freshness(connection).due_ns <= now_ns)
+
+    def next_due(self) -> float:
+        """Seconds until the next sweep has something to do; at most one whole interval."""
+        now = self._clock.time_ns()
+        ready = [id_ for id_ in self._hub.ids if self._hub.state(id_) is ConnectionState.READY]
+        waits = [(self._hub.freshness(id_).due_ns - now) / 1e9 for id_ in ready]
+        return min(max(min(waits, default=self._sweep.seconds), 1.0), self._sweep.seconds)
+
+    async def keep_sweeping(self, sleep: Callable[[float], Awaitable[None]]) -> Never:
+        """Sweep for ever; a host that wants no task of its own to look after uses `sweeping`."""
+        while True:
+            await sleep(self.next_due())
+            await self.sweep()
 
     async def refresh(self, connection: str, trigger: str = "demand") -> Snapshot:
         """Read one catalogue; on failure nothing is written and the last good one is marked stale."""
-        async with self._locks[connection]:
-            before = self._store.current(connection)
-            with self._observer.refresh(RefreshInfo(connection, trigger)) as scope:
-                scope.finish(await self._read(connection, before))
-            after = self._store.current(connection)
-            self._schedule(connection, after)
-            return after
+        async with self._hub.freshness(connection).lock:
+            return await self._refresh(connection, trigger)
+
+    async def _refresh(self, connection: str, trigger: str) -> Snapshot:
+        before = self._store.current(connection)
+        with self._observer.refresh(RefreshInfo(connection, trigger)) as scope:
+            scope.finish(await self._read(connection, before))
+        after = self._store.current(connection)
+        self._schedule(connection, after)
+        return after
 
     async def _read(self, connection: str, before: Snapshot) -> RefreshOutcome:
         ticket = self._store.ticket(connection)
@@ -97,7 +122,7 @@ class Refresher:
             listing = await walk(connection, lambda cursor: self._hub.list_page(connection, cursor))
         except (ColdturnError, MCPError, ValidationError) as error:
             self._store.mark_stale(connection)
-            self._failures[connection] += 1
+            self._hub.freshness(connection).failures += 1
             return RefreshOutcome(
                 version=before.version,
                 previous_version=before.version,
@@ -108,7 +133,7 @@ class Refresher:
                 changed=(),
                 error=describe_failure(error),
             )
-        self._failures[connection] = 0
+        self._hub.freshness(connection).failures = 0
         commit = self._store.commit(
             connection,
             listing.definitions,
@@ -127,8 +152,25 @@ class Refresher:
         )
 
     def _schedule(self, connection: str, snapshot: Snapshot) -> None:
+        freshness = self._hub.freshness(connection)
         seconds = max(self._sweep.seconds, snapshot.ttl_ms / 1000)
-        seconds *= 2.0 ** min(self._failures[connection], 10) * (
-            1.0 + self._sweep.jitter * self._sweep.random()
-        )
-        self._due_ns[connection] = self._clock.time_ns() + int(seconds * 1e9)
+        seconds *= 2.0 ** min(freshness.failures, 10) * (1.0 + self._sweep.jitter * self._sweep.random())
+        freshness.due_ns = self._clock.time_ns() + int(seconds * 1e9)
+
+
+@asynccontextmanager
+async def sweeping(
+    refresher: Refresher, *, sleep: Callable[[float], Awaitable[None]] = anyio.sleep
+) -> AsyncIterator[None]:
+    """Sweep in the background while the body runs. A replay, whose clock stands still, does without.
+
+    Args:
+        refresher: Its refreshes are told to its own observer.
+        sleep: Waits between sweeps.
+    """
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(refresher.keep_sweeping, sleep)
+        try:
+            yield
+        finally:
+            tasks.cancel_scope.cancel()

@@ -39,12 +39,17 @@ class Assembly:
     """
 
     def __init__(
-        self, spec: AgentSpec, policy: Policy, settings: Mapping[str, Setting] | None = None
+        self,
+        spec: AgentSpec,
+        policy: Policy,
+        settings: Mapping[str, Setting] | None = None,
+        system_prompt: str | None = None,
     ) -> None:
         self.spec = spec
         self.settings = dict(settings or {})
         self.policy = policy
         self._history = History(policy)
+        self._system_prompt = system_prompt
         self._memory = ""
         self._lead: str | None = None
         self._flipped: frozenset[str] = frozenset()
@@ -74,7 +79,7 @@ class Assembly:
         prompt = Prompt(
             model=self.spec.model,
             tools=tuple(tool.definition for tool in self._array(surface)),
-            system=system_text(self.spec, self.policy, surface, moving),
+            system=system_text(self.spec, self.policy, surface, moving, self._system_prompt),
             tail=tail_text(self.policy, moving),
             history=history,
             suffix=suffix if self.policy.suffix_placement == "trailing" else "",

@@ -33,27 +33,44 @@ class Moving:
     now_ns: int
 
 
-def system_text(spec: AgentSpec, policy: Policy, surface: ToolSurface, moving: Moving) -> str:
+def system_text(
+    spec: AgentSpec, policy: Policy, surface: ToolSurface, moving: Moving, override: str | None = None
+) -> str:
     """Compose zone 1.
 
     Instructions, skills index, subagent roster, server lines and, where the policy asks for it, the tool
     catalogue. Policies to compare with put a clock or the memory in front, or reminders behind.
+
+    Args:
+        spec: The agent.
+        policy: What else stands here.
+        surface: What the prompt shows of the tools.
+        moving: What changes.
+        override: Stands for instructions, skills and subagents when it is not None. What tells of tools and
+            servers follows it all the same: it says what the tools array and the meta tools can do.
     """
     parts = [
         clock_line(moving.now_ns) if policy.clock == "system" else "",
         memory_text(moving.memory) if policy.memory == "system" else "",
-        spec.instructions,
-        _section(
-            "## Skills\nRead a skill with `read_skill` before you use it.",
-            [_line(skill.name, skill.description) for skill in spec.skills],
-        ),
-        _section("## Subagents", [_line(agent.name, agent.description) for agent in spec.subagents]),
+        _who_it_is(spec) if override is None else override,
         _section(
             "## Servers\nTheir tools are found with the tools that list, describe and call.",
             [f"- {line}" for line in surface.server_lines],
         ),
         catalogue_text(policy, surface),
         reminders_text(moving.reminders) if policy.reminders == "system" else "",
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _who_it_is(spec: AgentSpec) -> str:
+    parts = [
+        spec.instructions,
+        _section(
+            "## Skills\nRead a skill with `read_skill` before you use it.",
+            [_line(skill.name, skill.description) for skill in spec.skills],
+        ),
+        _section("## Subagents", [_line(agent.name, agent.description) for agent in spec.subagents]),
     ]
     return "\n\n".join(part for part in parts if part)
 
@@ -90,8 +107,12 @@ def catalogue_text(policy: Policy, surface: ToolSurface) -> str:
     """Compose ``## Tool Catalog``: all tools, or the inline ones where the suffix has the rest."""
     if policy.catalogue == "none":
         return ""
-    shown = surface.inline if policy.catalogue == "suffix" else surface.tools
-    return _section("## Tool Catalog", catalogue_lines(shown))
+    return tool_catalogue(surface.tools, surface.inline if policy.catalogue == "suffix" else None)
+
+
+def tool_catalogue(tools: Sequence[SurfaceTool], inline: Sequence[SurfaceTool] | None = None) -> str:
+    """Compose the section from a tools array; without an inline part of its own the whole array is listed."""
+    return _section("## Tool Catalog", catalogue_lines(tools if inline is None else inline))
 
 
 def catalogue_lines(tools: Sequence[SurfaceTool]) -> list[str]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import xxhash
 from mcp import MCPError
+from mcp_types import CallToolResult
 from pydantic import ValidationError
 
 from coldturn.reference.catalogue import CatalogueStore, CatalogueTool
@@ -106,6 +107,7 @@ class Toolbox:
         self._plan = SurfacePlan(policy, hub, store, self._narrowing, host_tools)
         self._targets = Targets(self._plan, tuple(host_tools))
         self._step = (0, 0)
+        self._arrived: tuple[str, CallOutcome] | None = None
 
     @property
     def limits(self) -> RunLimits:
@@ -171,7 +173,7 @@ class Toolbox:
         info = ToolCallInfo(call.id, call.name, target.route, target.server, target.tool, version)
         with self._observer.tool(info) as scope:
             try:
-                outcome = await self._carry_out(call, target)
+                outcome = await self._carry_out(call, target, handle)
             except RefusedError as refused:
                 outcome = CallOutcome(
                     refused.text, True, target.route, target.server, target.tool, refused.refusal
@@ -183,6 +185,10 @@ class Toolbox:
             loaded = self._plan.discover(*outcome.described, turn=turn, step=step)
             outcome = replace(outcome, loaded=loaded)
         return outcome
+
+    def arrived(self, handle: str) -> CallOutcome | None:
+        """What a call that was cancelled had returned by then, whole; None when nothing had come."""
+        return self._arrived[1] if self._arrived is not None and self._arrived[0] == handle else None
 
     def _is_capped(self, call: ToolCall, outcome: CallOutcome, handle: str) -> bool:
         """Whether the prompt will show this result shortened from the start; that is warned of."""
@@ -199,7 +205,7 @@ class Toolbox:
             )
         return capped
 
-    async def _carry_out(self, call: ToolCall, target: Target) -> CallOutcome:
+    async def _carry_out(self, call: ToolCall, target: Target, handle: str) -> CallOutcome:
         if target.problem is not None:
             raise self._with_schema(target, target.problem)
         if target.host is not None:
@@ -218,7 +224,7 @@ class Toolbox:
         if target.act == "describe":
             text = answers.description(row, self._exposed_in_array(row))
             return CallOutcome(text, False, "meta", server, tool, described=(server, tool))
-        return await self._call(row, target)
+        return await self._call(row, target, handle)
 
     def _unknown(self, call: ToolCall, target: Target, server: str, tool: str) -> RefusedError:
         if target.route == "direct":
@@ -238,12 +244,16 @@ class Toolbox:
         text = answers.hits(self._narrowing.everything(), query, self._policy.search_hits)
         return CallOutcome(text, False, "search")
 
-    async def _call(self, row: CatalogueTool, target: Target) -> CallOutcome:
+    async def _call(self, row: CatalogueTool, target: Target, handle: str) -> CallOutcome:
         if problems := violations(target.arguments, row.input_schema):
             text = "\n".join([f"The arguments of {row.name} do not fit its input schema:", *problems])
             raise self._with_schema(target, RefusedError("invalid_arguments", text))
+
+        def arrived(result: CallToolResult) -> None:
+            self._arrived = (handle, _outcome(result, row, target))
+
         try:
-            result = await self._hub.call_tool(row.server, row.name, target.arguments)
+            result = await self._hub.call_tool(row.server, row.name, target.arguments, arrived=arrived)
         except UnavailableError as error:
             raise RefusedError("unavailable", f"The call failed: {error}") from error
         except CallTimeoutError as error:
@@ -254,16 +264,7 @@ class Toolbox:
             raise RefusedError(
                 "invalid_result", f"{row.server} answered outside the protocol: {error}"
             ) from error
-        read = read_result(result)
-        return CallOutcome(
-            read.text,
-            result.is_error,
-            target.route,
-            row.server,
-            row.name,
-            binary=read.binary,
-            schema_problem=schema_problems(result, row.output_schema),
-        )
+        return _outcome(result, row, target)
 
     def _with_schema(self, target: Target, refused: RefusedError) -> RefusedError:
         """Where the array does not show the tool's schema, a validation error carries it."""
@@ -272,6 +273,19 @@ class Toolbox:
             return refused
         schema = row.schema_bytes.decode()
         return RefusedError(refused.refusal, f"{refused.text}\nInput schema of {row.name}: {schema}")
+
+
+def _outcome(result: CallToolResult, row: CatalogueTool, target: Target) -> CallOutcome:
+    read = read_result(result)
+    return CallOutcome(
+        read.text,
+        result.is_error,
+        target.route,
+        row.server,
+        row.name,
+        binary=read.binary,
+        schema_problem=schema_problems(result, row.output_schema),
+    )
 
 
 def _outcome_info(outcome: CallOutcome, handle: str, *, elided: bool) -> ToolOutcomeInfo:
