@@ -113,6 +113,11 @@ def _seconds(digits: str) -> float:
     return float(f"{whole[:10]}.{whole[10:]}{rest}") if whole[:10].isdigit() else 0.0
 
 
+def typed_spans(text: str) -> Iterator[tuple[SpanKind, int, int]]:
+    """The typed spans of a text in order: kind, start, end."""
+    return _spans(text)
+
+
 @lru_cache(maxsize=256)
 def _split(text: str) -> tuple[str, tuple[tuple[SpanKind, str], ...]]:
     """`text` with its typed spans taken out, and the spans in order."""
