@@ -8,35 +8,23 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from coldturn.analysis.fidelity import lowest
 from coldturn.analysis.findings import Finding, LineageReport, ReadError, Report
 from coldturn.analysis.pair import PairOptions, finding_of
+from coldturn.analysis.sources import SourceState, reply_of
 from coldturn.reference.prefix.causes import compare
 from coldturn.reference.prefix.errors import ColdturnError, UnreadableBodyError
 from coldturn.reference.prefix.lineage import Lineages, Placement
 from coldturn.reference.prefix.request import PromptRequest, read_request
 from coldturn.reference.tokens import estimate_tokens
-from coldturn.reference.wire import decode_reply
-from coldturn.reference.wire.errors import ProviderError, UnreadableReplyError
-from coldturn.reference.wire.model import Reply
 from coldturn.traces.errors import NoRequestsError
 from coldturn.traces.exchange import EntryError, Exchange, ExchangeKind
 
 _QUOTED = re.compile(r"unexpected (['\"]).*\1", re.DOTALL)
 """Where messages about damaged JSON repeat what stood there."""
-
-
-@dataclass(slots=True)
-class _SourceState:
-    """What has been seen of one input."""
-
-    kinds: Counter[ExchangeKind] = field(default_factory=Counter)
-    failed: int = 0
-    read: int = 0
 
 
 @dataclass(slots=True)
@@ -52,11 +40,11 @@ class Explainer:
     _lineages: Lineages = field(default_factory=Lineages)
     _by_id: dict[tuple[object, str], LineageReport] = field(default_factory=dict)
     _numbers: array[int] = field(default_factory=lambda: array("L"))
-    _sources: dict[str, _SourceState] = field(default_factory=dict)
+    _sources: dict[str, SourceState] = field(default_factory=dict)
 
     def add(self, item: Exchange | EntryError) -> None:
         """Take the next exchange of its source; order within a source is the order of the recording."""
-        state = self._sources.setdefault(item.source, _SourceState())
+        state = self._sources.setdefault(item.source, SourceState())
         if isinstance(item, EntryError):
             state.failed += 1
             self._note(item.source, item.entry, item.message)
@@ -76,14 +64,14 @@ class Explainer:
 
     def fail(self, source: str, error: ColdturnError) -> None:
         """Note that an input could not be read, or not to its end."""
-        self._sources.setdefault(source, _SourceState()).failed += 1
+        self._sources.setdefault(source, SourceState()).failed += 1
         self._note(source, getattr(error, "entry", None), str(error), error.slug)
 
     def finish(self, source: str) -> None:
         """Say that an input is at its end. One that held nothing to explain is named in the errors."""
-        state = self._sources.setdefault(source, _SourceState())
+        state = self._sources.setdefault(source, SourceState())
         if not state.read and not state.failed:
-            error = NoRequestsError(source, _seen(state.kinds))
+            error = NoRequestsError(source, state.seen())
             self._note(source, None, str(error), error.slug)
 
     @property
@@ -97,7 +85,7 @@ class Explainer:
         self.report.errors.append(ReadError(source, entry, message, slug))
 
     def _place(self, exchange: Exchange, request: PromptRequest, number: int) -> None:
-        reply = _reply(exchange, request)
+        reply = reply_of(exchange, request)
         key = (exchange.source, request.provider, request.surface)
         placed = self._lineages.place(request, key=key, response_id=reply.response_id if reply else None)
         self._numbers.append(number)
@@ -162,18 +150,3 @@ def explain(exchanges: Iterable[Exchange | EntryError], options: PairOptions | N
     for source in sources:
         explainer.finish(source)
     return explainer.report
-
-
-def _reply(exchange: Exchange, request: PromptRequest) -> Reply | None:
-    """The recorded answer; None when there is none that says anything of usage."""
-    if exchange.response_body is None:
-        return None
-    try:
-        return decode_reply(request.surface, exchange.response_body, exchange.content_type)
-    except (UnreadableReplyError, ProviderError):
-        return None
-
-
-def _seen(kinds: Counter[ExchangeKind]) -> list[str]:
-    words = {ExchangeKind.MCP: "MCP message", ExchangeKind.OTHER: "other request"}
-    return [f"{kinds[kind]} {word}{'s'[: kinds[kind] != 1]}" for kind, word in words.items() if kinds[kind]]

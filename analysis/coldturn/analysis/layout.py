@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -9,11 +10,14 @@ import msgspec
 from xxhash import xxh3_64_intdigest
 
 from coldturn.analysis.ruleset import Parameters, Tiers
+from coldturn.analysis.tokens import BYTES_PER_TOKEN, BytesWeigh, Weigh
 from coldturn.reference.prefix.model import Block, BlockKind, Zone
 from coldturn.reference.prefix.request import PromptRequest
 
-IMAGE_BYTES = 6_400
-"""What an image counts at most: about 1,600 tokens. Its Base64 text says nothing of its size to the model."""
+IMAGE_TOKENS = 1_600
+"""What an image counts at most. The length of its Base64 text says little of what the model is shown."""
+
+_BYTES = BytesWeigh()
 
 _TIER = {Zone.TOOLS: 0, Zone.SYSTEM: 1, Zone.TAIL: 1}
 _LAST_TIER = 2
@@ -27,9 +31,9 @@ class Layout:
         blocks: Those that count, in render order.
         links: A rolling 64-bit hash per segment: equal links mean equal prompts up to there.
         keys: The same with the settings that the cache keys on.
-        weights: Bytes of each segment, as tokens are estimated from them.
+        weights: Units of each segment, as tokens are estimated from them: bytes, unless a tokenizer is used.
         block_ends: For each block the index of its last segment.
-        indices: For each block its index in the request.
+        indices: For each block its index in the request; None for one that stands in an earlier request.
     """
 
     blocks: tuple[Block, ...]
@@ -37,21 +41,44 @@ class Layout:
     keys: Sequence[int]
     weights: Sequence[int]
     block_ends: Sequence[int]
-    indices: Sequence[int]
+    indices: Sequence[int | None]
+
+    def segment(self, index: int) -> tuple[bytes, bytes]:
+        """A segment's header (of the first one of a block that has one) and its content."""
+        block = bisect_left(self.block_ends, index)
+        facts = self.blocks[block].facts
+        inside = index - (self.block_ends[block - 1] + 1 if block else 0)
+        header = b"" if inside else facts.header
+        if not facts.segments:
+            return header, b""
+        own = facts.segments[inside]
+        return header, facts.content[own.start : own.end]
 
     def block_at(self, index: int) -> int | None:
         """Which counted block stands at or before the request's block `index`; None when none does."""
         found = None
         for position, original in enumerate(self.indices):
-            if original > index:
-                break
-            found = position
+            if original is not None and original <= index:
+                found = position
         return found
 
 
-def layout_of(request: PromptRequest, parameters: Parameters) -> Layout:
-    """Cut a request at its segments, with the keys that these parameters give it."""
-    kept = list(_counted(request, strips_thinking=parameters.strips_thinking))
+def layout_of(
+    request: PromptRequest, parameters: Parameters, weigh: Weigh = _BYTES, earlier: Sequence[Block] = ()
+) -> Layout:
+    """Cut a request at its segments.
+
+    Args:
+        request: The request.
+        parameters: Which blocks count, and which settings are part of the keys.
+        weigh: Gives the weights.
+        earlier: History that stays with the provider, when the request names the response it continues.
+    """
+    blocks: list[tuple[int | None, Block]] = list(enumerate(request.blocks))
+    if earlier:
+        first = next((i for i, (_, block) in enumerate(blocks) if block.zone not in _TIER), len(blocks))
+        blocks[first:first] = [(None, block) for block in earlier]
+    kept = list(_counted(blocks, strips_thinking=parameters.strips_thinking))
     links: list[int] = []
     weights: list[int] = []
     block_ends: list[int] = []
@@ -59,7 +86,7 @@ def layout_of(request: PromptRequest, parameters: Parameters) -> Layout:
     link = tier = 0
     for _, block in kept:
         tier = max(tier, _TIER.get(block.zone, _LAST_TIER))
-        for digest, size in _segments(block):
+        for digest, size in _segments(block, weigh):
             link = xxh3_64_intdigest(digest, link)
             links.append(link)
             weights.append(size)
@@ -90,28 +117,38 @@ def setting(settings: Mapping[str, bytes], path: str) -> bytes | None:
     return setting({key: bytes(raw) for key, raw in inner.items()}, rest)
 
 
-def _segments(block: Block) -> Iterator[tuple[bytes, int]]:
+def _segments(block: Block, weigh: Weigh) -> Iterator[tuple[bytes, int]]:
     facts = block.facts
     if not facts.segments:
         yield facts.digest, 0
         return
-    size = len(facts.content)
-    scale = IMAGE_BYTES / size if block.kind is BlockKind.IMAGE and size > IMAGE_BYTES else 1.0
     header = facts.header
+    share = _image_share(block, weigh)
     for segment in facts.segments:
+        start, end = segment.start, segment.end
+        units = weigh(facts.content[start:end]) if share is None else int((end - start) * share)
         # The header stands in front of the first segment and is part of what must be equal.
-        yield header + segment.digest, int((segment.end - segment.start) * scale)
+        yield header + segment.digest, units
         header = b""
 
 
-def _counted(request: PromptRequest, *, strips_thinking: bool) -> Iterator[tuple[int, Block]]:
+def _image_share(block: Block, weigh: Weigh) -> float | None:
+    """Units per byte of a large image's Base64 text; None of anything else."""
+    size = len(block.facts.content)
+    if block.kind is not BlockKind.IMAGE or size <= IMAGE_TOKENS * BYTES_PER_TOKEN:
+        return None
+    return IMAGE_TOKENS / weigh.tokens_per_unit / size
+
+
+def _counted(
+    blocks: Sequence[tuple[int | None, Block]], *, strips_thinking: bool
+) -> Iterator[tuple[int | None, Block]]:
     """Blocks that the model is shown: deferred tools are not, nor thinking that the server drops."""
-    blocks = request.blocks
-    last_user = _last_plain_user(blocks) if strips_thinking else -1
-    for index, block in enumerate(blocks):
+    last_user = _last_plain_user([block for _, block in blocks]) if strips_thinking else -1
+    for place, (index, block) in enumerate(blocks):
         if block.kind is BlockKind.TOOL and _is_deferred(block):
             continue
-        if block.kind is BlockKind.REASONING and index < last_user:
+        if block.kind is BlockKind.REASONING and place < last_user:
             continue
         yield index, block
 

@@ -49,13 +49,13 @@ class PrefixCache:
     when that is not known. Their lifetime counts from its start.
 
     Args:
-        grid: Where a match may end.
+        grid: Where a match may end; may be replaced between requests.
         store: What is held. Its capacity counts tokens when `weighted`, else keys.
         weighted: Whether keys differ in size.
     """
 
     def __init__(self, grid: Grid, store: EntryStore, *, weighted: bool = True) -> None:
-        self._grid = grid
+        self.grid = grid
         self._store = store
         self._weighted = weighted
 
@@ -73,7 +73,7 @@ class PrefixCache:
         else:
             self._touch(request, keys[:known], now, known)
             store.wait(request.readable, lambda: self._touch(request, keys[known:], now, 0))
-        return Reading(self._grid.read(common, request.tokens))
+        return Reading(self.grid.read(common, request.tokens))
 
     def _touch(self, request: CacheRequest, keys: Sequence[Key], now: float, known: int) -> None:
         if request.ttl is not None:

@@ -1,0 +1,129 @@
+"""A stream of exchanges into an estimate report, one request at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from coldturn.analysis.estimates import EstimateReport, Flag
+from coldturn.analysis.estimator import RequestEstimator, Told
+from coldturn.analysis.findings import ReadError
+from coldturn.analysis.registry import CannotEvaluateError
+from coldturn.analysis.sources import SourceState, reply_of, was_refused
+from coldturn.reference.prefix.errors import ColdturnError, UnreadableBodyError
+from coldturn.reference.prefix.lineage import Lineages
+from coldturn.reference.prefix.request import PromptRequest, read_request
+from coldturn.traces.errors import NoRequestsError
+from coldturn.traces.exchange import EntryError, Exchange, ExchangeKind
+
+
+@dataclass(slots=True)
+class Estimation:
+    """Feed it exchanges with `add`, then take `report`.
+
+    Attributes:
+        report: Grows with every exchange.
+        unanswered: Questions that the registry could not answer, one per model and host.
+    """
+
+    estimator: RequestEstimator = field(default_factory=RequestEstimator)
+    report: EstimateReport = field(default_factory=EstimateReport)
+    unanswered: list[CannotEvaluateError] = field(default_factory=list)
+    _lineages: Lineages = field(default_factory=Lineages)
+    _sources: dict[str, SourceState] = field(default_factory=dict)
+
+    def add(self, item: Exchange | EntryError) -> None:
+        """Take the next exchange of its source; order within a source is the order of the recording.
+
+        Raises:
+            ParameterError: The user's parameters do not fit the rules.
+            UnknownRulesError: There are no rules of the name that was given.
+        """
+        state = self._sources.setdefault(item.source, SourceState())
+        if isinstance(item, EntryError):
+            state.failed += 1
+            self.report.errors.append(ReadError(item.source, item.entry, item.message))
+            return
+        number = state.kinds[ExchangeKind.MODEL]
+        state.kinds[item.kind] += 1
+        if item.kind is not ExchangeKind.MODEL:
+            return
+        try:
+            request = read_request(item.request_body, url=item.url, fidelity=item.fidelity)
+        except UnreadableBodyError as error:
+            state.failed += 1
+            self.report.errors.append(ReadError(item.source, item.entry, str(error), error.slug))
+            return
+        state.read += 1
+        if was_refused(item):
+            self.report.totals.flags[Flag.FAILED] += 1
+            return
+        self._take(item, request, number)
+
+    def fail(self, source: str, error: ColdturnError) -> None:
+        """Note that an input could not be read, or not to its end."""
+        self._sources.setdefault(source, SourceState()).failed += 1
+        entry = getattr(error, "entry", None)
+        self.report.errors.append(ReadError(source, entry, str(error), error.slug))
+
+    def finish(self, source: str) -> None:
+        """Say that an input is at its end. One that held nothing to estimate is named in the errors."""
+        state = self._sources.setdefault(source, SourceState())
+        if not state.read and not state.failed:
+            error = NoRequestsError(source, state.seen())
+            self.report.errors.append(ReadError(source, None, str(error), error.slug))
+
+    def close(self) -> EstimateReport:
+        """Add what shows only at the end, and return the report."""
+        for (source, *_), scope in self.estimator.scopes.items():
+            recurring = scope.gauge.recurring() if scope.gauge else []
+            self.report.notes += [f"{source}: {found.sentence}" for found in recurring]
+        return self.report
+
+    def _take(self, exchange: Exchange, request: PromptRequest, number: int) -> None:
+        reply = reply_of(exchange, request)
+        key = (exchange.source, request.provider, request.surface)
+        placed = self._lineages.place(request, key=key, response_id=reply.response_id if reply else None)
+        told = self.estimator.observe(
+            exchange,
+            request,
+            reply,
+            parent=placed.parent,
+            lineage=placed.lineage,
+            number=number,
+        )
+        self._tell(exchange, told)
+
+    def _tell(self, exchange: Exchange, told: Told) -> None:
+        self.report.add(told.row, told.reliability)
+        if told.problem is not None:
+            self.unanswered.append(told.problem)
+            self.report.errors.append(
+                ReadError(exchange.source, exchange.entry, str(told.problem), told.problem.slug)
+            )
+
+
+def estimate(
+    exchanges: Iterable[Exchange | EntryError], estimator: RequestEstimator | None = None
+) -> EstimateReport:
+    """Estimate every request of a stream.
+
+    Args:
+        exchanges: In the order of the recording; several sources may follow one another.
+        estimator: With a user's options; the shipped rules as they are when None.
+
+    Returns:
+        Rows, totals and what could not be read or evaluated.
+
+    Raises:
+        ParameterError: The user's parameters do not fit the rules.
+        UnknownRulesError: There are no rules of the name that was given.
+    """
+    estimation = Estimation(estimator or RequestEstimator())
+    sources: dict[str, None] = {}
+    for item in exchanges:
+        sources[item.source] = None
+        estimation.add(item)
+    for source in sources:
+        estimation.finish(source)
+    return estimation.close()

@@ -1,0 +1,49 @@
+"""What the analyses of a stream of exchanges share: what an input held, and its answers read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from coldturn.reference.prefix.request import PromptRequest
+from coldturn.reference.wire import decode_reply
+from coldturn.reference.wire.errors import ProviderError, UnreadableReplyError
+from coldturn.reference.wire.model import Reply
+from coldturn.traces.exchange import Exchange, ExchangeKind
+
+_BAD_REQUEST = 400
+
+
+@dataclass(slots=True)
+class SourceState:
+    """What has been seen of one input.
+
+    Attributes:
+        failed: Entries that could not be read.
+        read: Model requests that could.
+    """
+
+    kinds: Counter[ExchangeKind] = field(default_factory=Counter)
+    failed: int = 0
+    read: int = 0
+
+    def seen(self) -> list[str]:
+        """What else it held, in words."""
+        words = {ExchangeKind.MCP: "MCP message", ExchangeKind.OTHER: "other request"}
+        counted = ((self.kinds[kind], word) for kind, word in words.items())
+        return [f"{count} {word}{'s'[: count != 1]}" for count, word in counted if count]
+
+
+def reply_of(exchange: Exchange, request: PromptRequest) -> Reply | None:
+    """The recorded answer; None when there is none that says anything of usage."""
+    if exchange.response_body is None:
+        return None
+    try:
+        return decode_reply(request.surface, exchange.response_body, exchange.content_type)
+    except (UnreadableReplyError, ProviderError):
+        return None
+
+
+def was_refused(exchange: Exchange) -> bool:
+    """Whether the server did not answer the request: then it cached nothing."""
+    return exchange.status is not None and exchange.status >= _BAD_REQUEST
