@@ -23,12 +23,13 @@ SUBSETS = frozenset({"azure-mcp", "azure-mcp-mode-single", "playwright-mcp"})
 _SUFFIX = ".tools_list.jsonl"
 
 
-def corpus_folder() -> Path:
-    """The corpus that ``COLDTURN_CORPUS`` names."""
+NO_CORPUS = "COLDTURN_CORPUS names no folder: this measures published tool listings"
+
+
+def corpus_folder() -> Path | None:
+    """The corpus that ``COLDTURN_CORPUS`` names; a user's clone has none."""
     value = os.environ.get("COLDTURN_CORPUS")
-    if not value:
-        raise SystemExit("COLDTURN_CORPUS names no folder: this measures published tool listings")
-    return Path(value)
+    return Path(value) if value else None
 
 
 def read_pages(path: Path) -> list[types.ListToolsResult]:

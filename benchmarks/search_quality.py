@@ -1,4 +1,4 @@
-"""How often the search of the tool surface puts the right tool first, or among the first five.
+"""How often the search of the tool surface puts the right tool first, among five, among the eight it shows.
 
 The queries are ours (`search_queries.toml`), the tools are the published listings: each by itself, and all
 joined (one listing per server). Two ways of the same engine, SQLite's BM25 over the same fields, are measured
@@ -17,15 +17,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from benchmarks.catalogues import SUBSETS, corpus_folder, read_listings, rows
+from benchmarks.catalogues import NO_CORPUS, SUBSETS, corpus_folder, read_listings, rows
 from coldturn.reference.catalogue import CatalogueTool
+from coldturn.reference.policy import Policy
 from coldturn.reference.surface.search import search
 
+_SHOWN = Policy().search_hits
 QUERIES = Path(__file__).with_name("search_queries.toml")
 
 Kind: TypeAlias = Literal["words", "name", "foreign"]
 Find: TypeAlias = Callable[[str], Sequence[CatalogueTool]]
-"""A query to the best five tools, best first."""
+"""A query to the best eight tools, best first."""
 
 Ranker: TypeAlias = Callable[[Sequence[CatalogueTool]], Find]
 """Makes the search of some tools."""
@@ -43,17 +45,17 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Of `queries`, how many found a right tool in the first place, and in the first five."""
+    """Of `queries`, how many found a right tool in the first place, in the first five, in the first eight."""
 
     queries: int = 0
     top1: int = 0
     top5: int = 0
+    top8: int = 0
 
     def plus(self, place: int | None) -> Score:
         """Count one more; `place` of the best right tool, from 0."""
-        return Score(
-            self.queries + 1, self.top1 + (place == 0), self.top5 + (place is not None and place < 5)
-        )
+        hits = [place is not None and place < limit for limit in (1, 5, _SHOWN)]
+        return Score(self.queries + 1, self.top1 + hits[0], self.top5 + hits[1], self.top8 + hits[2])
 
 
 def read_queries() -> tuple[Query, ...]:
@@ -71,7 +73,7 @@ def _pair(answer: str) -> tuple[str, str]:
 
 def ours(tools: Sequence[CatalogueTool]) -> Find:
     """The surface's own search."""
-    return lambda query: search(tools, query, limit=5).tools
+    return lambda query: search(tools, query, limit=_SHOWN).tools
 
 
 def plain(tools: Sequence[CatalogueTool]) -> Find:
@@ -102,7 +104,7 @@ def _engine(tools: Sequence[CatalogueTool], split: Callable[[str], list[str]]) -
         rows = database.execute("SELECT rowid, bm25(tool) FROM tool WHERE tool MATCH ?", (match,))
         # Equal scores stand in the order of `tools`.
         ranked = sorted((round(score, 12), number) for number, score in rows)
-        return [tools[number - 1] for _, number in ranked[:5]]
+        return [tools[number - 1] for _, number in ranked[:_SHOWN]]
 
     return find
 
@@ -137,13 +139,18 @@ def measure_joined(
 def measure_each(
     listings: Mapping[str, Sequence[CatalogueTool]], queries: Iterable[Query], ranker: Ranker
 ) -> dict[str, Score]:
-    """Scores by listing: each query is put to every listing that has an answer to it."""
-    scores: dict[str, Score] = {}
+    """Scores by listing, of all ``English`` queries, and of ``all``.
+
+    Each query is put to every listing that has an answer to it.
+    """
+    scores = {"English": Score(), "all": Score()}
     for listing, tools in listings.items():
         find = ranker(tools)
         for query in queries:
             if any(name == listing for name, _ in query.answers):
-                scores[listing] = scores.get(listing, Score()).plus(place_of(query, find(query.text)))
+                place = place_of(query, find(query.text))
+                for group in (listing, "all", *(["English"] if query.language == "en" else [])):
+                    scores[group] = scores.get(group, Score()).plus(place)
     return scores
 
 
@@ -159,8 +166,10 @@ def everything(listings: Mapping[str, Sequence[CatalogueTool]]) -> list[Catalogu
 
 def run() -> dict[str, float]:
     """The main figures, for ``python -m benchmarks``."""
-    listings = searched(corpus_folder())
-    tools, queries = everything(listings), read_queries()
+    folder = corpus_folder()
+    if folder is None:
+        return {}
+    tools, queries = everything(searched(folder)), read_queries()
     figures: dict[str, float] = {"queries": len(queries), "tools": len(tools)}
     for name, ranker in RANKERS.items():
         score = measure_joined(tools, queries, ranker)["all"]
@@ -170,33 +179,34 @@ def run() -> dict[str, float]:
 
 def main() -> None:
     """Print the tables."""
-    listings = searched(corpus_folder())
+    folder = corpus_folder()
+    if folder is None:
+        raise SystemExit(NO_CORPUS)
+    listings = searched(folder)
     tools, queries = everything(listings), read_queries()
-    print(f"All listings joined: {len(tools)} tools of {len(listings)} servers\n")
-    _table("queries", {name: measure_joined(tools, queries, ranker) for name, ranker in RANKERS.items()})
-    print("\nEach listing by itself\n")
+    joined = {name: measure_joined(tools, queries, ranker) for name, ranker in RANKERS.items()}
     each = {name: measure_each(listings, queries, ranker) for name, ranker in RANKERS.items()}
-    _table("listing", {name: scores | {"all": _sum(scores.values())} for name, scores in each.items()})
+    print(f"All listings joined: {len(tools)} tools of {len(listings)} servers\n")
+    print("\n".join(table("queries", joined)))
+    print("\nEach listing by itself\n")
+    print("\n".join(table("listing", each)))
     if "--misses" in sys.argv:
         _misses(tools, queries)
 
 
-def _sum(scores: Iterable[Score]) -> Score:
-    listed = list(scores)
-    return Score(sum(s.queries for s in listed), sum(s.top1 for s in listed), sum(s.top5 for s in listed))
-
-
-def _table(label: str, columns: Mapping[str, Mapping[str, Score]]) -> None:
-    print(f"| {label} | asked | " + " | ".join(f"{name} top 1 | {name} top 5" for name in columns) + " |")
-    print("|---|---:|" + "---:|---:|" * len(columns))
-    for row in sorted(columns["ours"], key=lambda row: row == "all"):
+def table(label: str, columns: Mapping[str, Mapping[str, Score]]) -> list[str]:
+    """A table in Markdown; the last row is of all together."""
+    titles = " | ".join(f"{name} top 1 | top 5 | top 8" for name in columns)
+    lines = [f"| {label} | asked | {titles} |", "|---|---:|" + "---:|---:|---:|" * len(columns)]
+    for row in sorted(columns["ours"], key=["English", "all"].count):
         scores = [column[row] for column in columns.values()]
-        cells = " | ".join(f"{score.top1} | {score.top5}" for score in scores)
-        print(f"| {row} | {scores[0].queries} | {cells} |")
+        cells = " | ".join(f"{score.top1} | {score.top5} | {score.top8}" for score in scores)
+        lines.append(f"| {row} | {scores[0].queries} | {cells} |")
+    return lines
 
 
 def _misses(tools: Sequence[CatalogueTool], queries: Iterable[Query]) -> None:
-    print("\nNot among our first five\n")
+    print("\nNot among our first eight\n")
     for query in queries:
         found = ours(tools)(query.text)
         if place_of(query, found) is None:
