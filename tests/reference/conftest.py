@@ -60,12 +60,13 @@ class ToolServer:
     sessions: list[Any] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        self.listener = ListenHandler(self.bus)
         self.server: Server[Any] = Server(
             "ours",
             instructions=self.instructions,
             on_list_tools=self._list,
             on_call_tool=self._call,
-            on_subscriptions_listen=ListenHandler(self.bus),
+            on_subscriptions_listen=self.listener,
         )
 
     async def _list(
