@@ -1,4 +1,4 @@
-"""Traces of block hashes, as Mooncake publishes them: no text, a hash per block that stands for all before it."""
+"""Traces of block hashes, as Mooncake publishes them: a hash per block that stands for all before it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class NoBlockRulesError(CannotEvaluateError):
     def __init__(self, source: str) -> None:
         self.source = source
         super().__init__(
-            f"{source} holds block hashes and names no model: name rules for blocks with --rules (such as vllm), "
+            f"{source} holds block hashes and names no model: name rules with --rules, such as vllm, "
             "and the trace's block size with --set granularity=TOKENS"
         )
 

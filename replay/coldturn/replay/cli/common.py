@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 from rich.console import Console
 
-from coldturn.analysis.explain import Explainer
-from coldturn.analysis.findings import Report
+from coldturn.analysis.findings import ReadError, Report
 from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.replay.cli.exit_codes import ExitCode
-from coldturn.replay.cli.inputs import expand
+from coldturn.replay.cli.inputs import Input, expand
 from coldturn.traces.errors import NumbersOnlyError, UnrecognisedInputError, UnsupportedFormatError
+from coldturn.traces.exchange import EntryError, Exchange
 from coldturn.traces.readers import read_exchanges
 from coldturn.traces.sniff import InputKind
 
@@ -78,8 +78,32 @@ class Progress:
             sys.stderr.flush()
 
 
-def read_all(explainer: Explainer, arguments: Iterable[str], kind: InputKind | None) -> ExitCode:
+class Taker(Protocol):
+    """What takes the exchanges of all inputs, one after another."""
+
+    def add(self, item: Exchange | EntryError) -> None:
+        """The next exchange of its source."""
+
+    def fail(self, source: str, error: ColdturnError) -> None:
+        """An input could not be read, or not to its end."""
+
+    def finish(self, source: str) -> None:
+        """An input is at its end."""
+
+
+def read_all(
+    explainer: Taker,
+    arguments: Iterable[str],
+    kind: InputKind | None,
+    numbers: Callable[[Input], bool] = lambda _: False,
+) -> ExitCode:
     """Feed every input to `explainer`; those that cannot be read are noted and do not stop the rest.
+
+    Args:
+        explainer: Takes what is read.
+        arguments: What the user typed.
+        kind: What the inputs are; recognised when None.
+        numbers: Is asked to take an input that holds numbers instead of bytes; says whether it did.
 
     Returns:
         FINE; UNUSABLE when an input could not be read; CANNOT_EVALUATE when that is only for want of bytes.
@@ -88,7 +112,7 @@ def read_all(explainer: Explainer, arguments: Iterable[str], kind: InputKind | N
     with progress("requests read") as ticker:
         for argument in arguments:
             try:
-                codes += _read_argument(explainer, argument, kind, ticker)
+                codes += _read_argument(explainer, argument, kind, ticker, numbers)
             except ColdturnError as error:
                 explainer.fail(argument, error)
                 codes.append(ExitCode.UNUSABLE)
@@ -96,7 +120,11 @@ def read_all(explainer: Explainer, arguments: Iterable[str], kind: InputKind | N
 
 
 def _read_argument(
-    explainer: Explainer, argument: str, kind: InputKind | None, ticker: Progress
+    explainer: Taker,
+    argument: str,
+    kind: InputKind | None,
+    ticker: Progress,
+    numbers: Callable[[Input], bool],
 ) -> Iterator[ExitCode]:
     for one in expand([argument]):
         try:
@@ -104,6 +132,8 @@ def _read_argument(
                 explainer.add(item)
                 ticker.step()
         except NumbersOnlyError as error:
+            if numbers(one):
+                continue
             explainer.fail(one.name, error)
             yield ExitCode.FINE if one.found else ExitCode.CANNOT_EVALUATE
         except (UnrecognisedInputError, UnsupportedFormatError) as error:
@@ -131,7 +161,12 @@ def exit_code(report: Report, reading: ExitCode, *, strict: bool) -> ExitCode:
 
 def tell_errors(report: Report) -> None:
     """Print every error on standard error, one sentence each."""
-    for error in report.errors:
+    tell(report.errors)
+
+
+def tell(errors: Iterable[ReadError]) -> None:
+    """Print errors on standard error, one sentence each."""
+    for error in errors:
         slug = f" [{error.slug}]" if error.slug else ""
         if error.message.startswith(error.source):
             say(error.message + slug)
