@@ -43,6 +43,7 @@ COMMANDS = (
     Command("demo", "Replay the recording that ships with coldturn under four policies.", "demo"),
     Command("replay", "Replay recorded sessions through the reference runtime.", "replay"),
     Command("explain", "Name every prefix break in recorded requests: where, why, what to do.", "explain"),
+    Command("estimate", "Cache reads per request: ceiling, by the provider's rules, reported.", "estimate"),
     Command("diff", "Compare two request bodies, or two plain texts.", "diff"),
     Command("run", "Run the reference agent live: a real model, real MCP servers.", "run"),
 )
