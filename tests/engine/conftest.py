@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
 from engine.server import Engine, running_engine
 from engine.tiny_model import write_tiny_model
 

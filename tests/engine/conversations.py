@@ -44,7 +44,7 @@ def conversation(seed: int, surfaces: tuple[Surface, ...], requests: int = 8) ->
         surfaces: Formats that requests take, at random.
         requests: How many to make.
     """
-    rng = Random(seed)
+    rng = Random(seed)  # noqa: S311 - repeatable, no secret
     first = _opening(rng)
     # A sub-agent with the same tools and instructions, or another agent.
     second = replace(first, history=(UserItem(_text(rng, 10)),)) if rng.random() < 0.5 else _opening(rng)

@@ -72,7 +72,7 @@ class Engine:
         slots = self._http.get("/slots").json()
         last = max(slots, key=lambda slot: slot.get("id_task", -1))
         rendered = last["prompt"].encode()
-        assert len(rendered) == reply.usage.input_tokens, "one token is one byte"
+        assert len(rendered) == reply.usage.input_tokens, f"one token is one byte: {reply.usage} {rendered!r}"
         return Asked(rendered, last["id"], reply, reply.usage.cache_read_tokens)
 
     def render(self, chat_body: bytes) -> bytes:
@@ -97,7 +97,7 @@ def running_engine(model: Path, *, slots: int = 1, similarity: float = SIMILARIT
     arguments = [str(model), str(slots), str(similarity), str(CONTEXT)]
     with (
         log.open("wb") as errors,
-        subprocess.Popen(
+        subprocess.Popen(  # noqa: S603 - our own program
             [sys.executable, str(Path(__file__).with_name("serve.py")), *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

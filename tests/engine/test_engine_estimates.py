@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
+
+from coldturn.analysis.entries.request import CacheRequest, Simulator, chained
+from coldturn.analysis.entries.slots import SlotCache, SlotRules
+from coldturn.analysis.registry import shipped, with_parameters
+from coldturn.analysis.simulate import simulator
+from coldturn.reference.prefix.model import Surface
+from coldturn.reference.wire import encode
+from coldturn.reference.wire.model import AssistantItem, Prompt, ToolDefinition, UserItem
 from engine.conversations import OPERATIONS, conversation
 from engine.server import Engine
-
-from coldturn.analysis.entries.slots import SlotCache, SlotRules
-from coldturn.reference.prefix.model import Surface
 
 EngineOf = Callable[..., Engine]
 
@@ -32,6 +38,20 @@ CASES: dict[str, tuple[tuple[Surface, ...], int, float]] = {
 }
 
 
+class Estimates:
+    """Two ways to the same figure: the rules of the registry over prefix keys, and slots of tokens."""
+
+    def __init__(self, slots: int, similarity: float) -> None:
+        rules = shipped().named("llama.cpp")
+        settings = {"slots": str(slots), "similarity": str(similarity)}
+        self._rules: Simulator = simulator(rules, with_parameters(rules.parameters, settings))
+        self._tokens = SlotCache(SlotRules(slots=slots, similarity=similarity))
+
+    def observe(self, rendered: bytes) -> tuple[int, int]:
+        keys, ends = chained(rendered, [1] * len(rendered))
+        return self._rules.observe(CacheRequest(keys, ends)).read, self._tokens.observe(rendered).read
+
+
 def test_there_are_200_conversations() -> None:
     assert len(CASES) * PER_CASE == 200
 
@@ -41,13 +61,13 @@ def test_the_estimate_is_what_the_engine_reports(case: str, engine_of: EngineOf)
     surfaces, slots, similarity = CASES[case]
     first = list(CASES).index(case) * PER_CASE
     engine = engine_of(slots=slots, similarity=similarity)
-    cache = SlotCache(SlotRules(slots=slots, similarity=similarity))
+    estimates = Estimates(slots, similarity)
     wrong, seen, used, some = [], Counter[str](), set[int](), 0
     for seed in range(first, first + PER_CASE):
         for number, sent in enumerate(conversation(seed, surfaces)):
             asked = engine.ask(sent.surface, sent.body)
-            estimated = cache.observe(asked.rendered).read
-            if estimated != asked.reads:
+            estimated = estimates.observe(asked.rendered)
+            if estimated != (asked.reads, asked.reads):
                 wrong.append((seed, number, sent.operation, estimated, asked.reads, asked.slot))
             seen[sent.operation] += 1
             used.add(asked.slot)
@@ -66,3 +86,27 @@ def test_the_whole_prompt_again_computes_its_last_token(surface: Surface, engine
     assert engine.ask(surface, sent.body).reads == 0
     again = engine.ask(surface, sent.body)
     assert again.reads == len(again.rendered) - 1
+
+
+@pytest.mark.parametrize("surface", ALL)
+def test_an_answer_that_is_sent_back_is_read_but_for_its_last_token(
+    surface: Surface, engine_of: EngineOf
+) -> None:
+    engine, cache = engine_of(), SlotCache(SlotRules())
+    tool = ToolDefinition("look", "Looks.", b'{"type":"object"}')
+    first = Prompt("tiny", (tool,), "Be brief.", "", (UserItem("Hello"),), "", max_output_tokens=9)
+    asked = engine.ask(surface, encode(first, surface).body)
+    answer = asked.reply.text
+    assert (asked.reply.usage and asked.reply.usage.output_tokens) == len(answer.encode()) == 9
+    cache.observe(asked.rendered, answer.encode()[:-1])
+    second = replace(first, history=(*first.history, AssistantItem(answer), UserItem("And?")))
+    then = engine.ask(surface, encode(second, surface).body)
+    assert then.rendered.startswith(asked.rendered + answer.encode())
+    assert then.reads == len(asked.rendered) + 8 == cache.observe(then.rendered).read
+
+
+def test_the_text_that_a_slot_holds_is_the_template_of_the_request(engine_of: EngineOf) -> None:
+    engine = engine_of()
+    for seed in range(5):
+        for sent in conversation(seed, (CHAT,)):
+            assert engine.render(sent.body) == engine.ask(CHAT, sent.body).rendered

@@ -52,7 +52,8 @@ def write_tiny_model(path: Path) -> None:
     writer.add_rope_dimension_count(_WIDTH // _HEADS)
     writer.add_vocab_size(len(vocabulary))
     writer.add_tokenizer_model("gpt2")
-    writer.add_tokenizer_pre("gpt-2")
+    # Under "gpt-2" the engine drops spaces in front of some punctuation when it shows a text again.
+    writer.add_tokenizer_pre("qwen2")
     writer.add_token_list(vocabulary)
     writer.add_token_types(kinds)
     # A byte-pair vocabulary must merge something; byte 0xFF never stands in UTF-8.
@@ -61,11 +62,15 @@ def write_tiny_model(path: Path) -> None:
     writer.add_add_bos_token(False)
     writer.add_chat_template(TEMPLATE)
 
-    def add(name: str, *shape: int) -> None:
-        writer.add_tensor(name, (rng.standard_normal(shape) * 0.02).astype(np.float32))
+    def add(name: str, *shape: int, rows: range | None = None) -> None:
+        values = (rng.standard_normal(shape) * 0.02).astype(np.float32)
+        if rows is not None:
+            values[: rows.start] = values[rows.stop :] = 0
+        writer.add_tensor(name, values)
 
     add("token_embd.weight", len(vocabulary), _WIDTH)
-    add("output.weight", len(vocabulary), _WIDTH)
+    # It says letters only: text whatever stands around them, and never the beginning of a tool call.
+    add("output.weight", len(vocabulary), _WIDTH, rows=range(ord("a"), ord("z") + 1))
     for name in ("output_norm.weight", "blk.0.attn_norm.weight", "blk.0.ffn_norm.weight"):
         writer.add_tensor(name, np.ones(_WIDTH, np.float32))
     for name, shape in _BLOCK_WEIGHTS.items():

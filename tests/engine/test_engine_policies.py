@@ -1,0 +1,102 @@
+"""Whole conversations of the runtime, posted byte for byte to a real engine, under each policy.
+
+What is asserted of reads is what the engine reported and the spans carry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from coldturn.analysis.entries.slots import SlotCache, SlotRules
+from coldturn.reference.policy import POLICIES
+from coldturn.reference.prefix.model import Surface, Zone
+from engine.agent import Step, converse, policy_with_small_limits
+from engine.places import Place, Rendered, named_place
+from engine.server import Engine
+
+pytestmark = pytest.mark.anyio
+
+EngineOf = Callable[..., Engine]
+
+
+def reads(step: Step) -> int:
+    """What the span carries."""
+    found: int = step.span["read_tokens_reported"]
+    return found
+
+
+def within_turns(steps: list[Step]) -> list[tuple[Step, Step]]:
+    return [(was, now) for was, now in pairwise(steps) if was.span["turn"] == now.span["turn"]]
+
+
+def between_turns(steps: list[Step]) -> list[tuple[Step, Step]]:
+    return [(was, now) for was, now in pairwise(steps) if was.span["turn"] != now.span["turn"]]
+
+
+def rendered(step: Step) -> Rendered:
+    return Rendered(step.request, step.asked.rendered)
+
+
+def place_that_the_span_names(was: Step, now: Step) -> Place:
+    span = now.span
+    if span["stable"]:
+        return Place(rendered(was).stable_end(), len(was.asked.rendered))
+    return named_place(
+        rendered(was),
+        rendered(now),
+        span["break_path"],
+        span["break_offset"],
+        span["break_block_offset"],
+    )
+
+
+@pytest.mark.parametrize("surface", list(Surface))
+@pytest.mark.parametrize("name", list(POLICIES))
+async def test_the_engine_reads_up_to_the_place_that_the_span_names(
+    name: str, surface: Surface, engine_of: EngineOf, tmp_path: Path
+) -> None:
+    engine = engine_of()
+    steps = await converse(engine, policy_with_small_limits(name), surface, tmp_path)
+    cache = SlotCache(SlotRules())
+    for step in steps:
+        assert reads(step) == step.asked.reads == cache.observe(step.asked.rendered).read
+        assert step.span["input_tokens_reported"] == len(step.asked.rendered)
+    for was, now in pairwise(steps):
+        place = place_that_the_span_names(was, now)
+        assert place.start <= reads(now) <= place.end, f"turn {now.span['turn']}, step {now.span['step']}"
+
+
+@pytest.mark.parametrize("surface", list(Surface))
+async def test_under_stable_only_the_new_tail_is_computed(
+    surface: Surface, engine_of: EngineOf, tmp_path: Path
+) -> None:
+    steps = await converse(engine_of(), policy_with_small_limits("stable"), surface, tmp_path)
+    assert len(within_turns(steps)) == 11
+    for was, now in within_turns(steps):
+        assert now.span["stable"]
+        assert reads(now) >= rendered(was).stable_end()
+    causes = [now.span["break_cause"] for _, now in between_turns(steps)]
+    assert causes == ["planned_elision", "memory_injection", None]
+
+
+@pytest.mark.parametrize("surface", list(Surface))
+async def test_under_naive_every_step_computes_the_conversation_again(
+    surface: Surface, engine_of: EngineOf, tmp_path: Path
+) -> None:
+    steps = await converse(engine_of(), policy_with_small_limits("naive"), surface, tmp_path)
+    for was, now in pairwise(steps):
+        assert now.span["break_cause"] == "clock_in_prefix"
+        assert reads(now) < rendered(was).start_of(Zone.HISTORY) < rendered(was).stable_end()
+
+
+async def test_policies_differ_in_what_the_engine_computes(engine_of: EngineOf, tmp_path: Path) -> None:
+    computed = {}
+    for name in POLICIES:
+        steps = await converse(engine_of(), policy_with_small_limits(name), Surface.RESPONSES, tmp_path)
+        computed[name] = sum(step.span["input_tokens_reported"] - reads(step) for step in steps)
+    assert computed["stable"] == min(computed.values())
+    assert computed["naive"] == max(computed.values()) > 2 * computed["stable"]
