@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from coldturn.reference.prefix import lineage_search
 from coldturn.reference.prefix.difference import common_elements, first_difference
 from coldturn.reference.prefix.lineage import Lineages, Placement
 from coldturn.reference.prefix.lineage_search import LEAST_SHARED
 from coldturn.reference.prefix.request import PromptRequest, read_request
+from coldturn.reference.prefix.shared import SMALL
 
 SYSTEM = "# Rules\n\n" + "\n\n".join(
     f"Rule {number}: be careful with {number} things." for number in range(40)
@@ -184,10 +186,20 @@ TEXTS = st.lists(
 SYSTEMS = st.sampled_from(["", "s" * 50, "s" * 25 + "\n\n" + "t" * 40, "u" * 60 + "\n\n" + "t" * 40])
 
 
-@given(st.lists(st.tuples(SYSTEMS, TEXTS, st.sampled_from(["m1", "m2"])), max_size=14))
+@given(
+    st.lists(st.tuples(SYSTEMS, TEXTS, st.sampled_from(["m1", "m2"])), max_size=14),
+    st.sampled_from([0, 3, 99]),
+)
 def test_the_search_finds_what_looking_at_every_earlier_request_finds(
-    drawn: list[tuple[str, list[str], str]],
+    drawn: list[tuple[str, list[str], str]], looks: int
 ) -> None:
+    """With an index from the start, from some time on, or never."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lineage_search, "MOST_LOOKS", looks)
+        _check_search(drawn)
+
+
+def _check_search(drawn: list[tuple[str, list[str], str]]) -> None:
     lineages = Lineages()
     earlier: list[PromptRequest] = []
     for system, texts, model in drawn:
@@ -197,9 +209,7 @@ def test_the_search_finds_what_looking_at_every_earlier_request_finds(
         if best is not None and _enough(earlier[best], request):
             assert placed.parent_index == best
         else:
-            assert placed.parent is None or _shared(placed.parent, request) < LEAST_SHARED * _least(
-                placed.parent, request
-            )
+            assert placed.parent is None or _least(placed.parent, request) <= SMALL
         earlier.append(request)
 
 
@@ -236,3 +246,16 @@ def test_equal_messages_count_as_often_as_both_have_them(count: int) -> None:
     lineages.place(chat(*same, system=""))
     lineages.place(chat("other " * 40, *same, system=""))
     assert lineages.place(chat(*same, "x", system="")).parent_index == 0
+
+
+@given(st.lists(st.tuples(SYSTEMS, TEXTS, st.sampled_from(["m1", "m2"])), max_size=25))
+def test_an_index_changes_no_answer_when_requests_are_let_go(drawn: list[tuple[str, list[str], str]]) -> None:
+    def placements(looks: int) -> list[tuple[int | None, bool]]:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(lineage_search, "MOST_LOOKS", looks)
+            lineages = Lineages(most_leaves=3, most_inner=3)
+            requests = [chat(*texts, system=system, model=model) for system, texts, model in drawn]
+            placed = [lineages.place(one) for one in requests]
+            return [(one.parent_index, one.evicted) for one in placed]
+
+    assert placements(0) == placements(99)

@@ -9,6 +9,7 @@ from itertools import chain
 from coldturn.reference.prefix.elements import Content, Element
 from coldturn.reference.prefix.model import Block, BlockFacts, Fidelity, Zone
 from coldturn.reference.prefix.offsets import source_offset
+from coldturn.reference.prefix.reading import PlacedGroup
 from coldturn.reference.prefix.request import PromptRequest
 
 _STEP = 1 << 16
@@ -82,12 +83,16 @@ def extends(parent: PromptRequest, child: PromptRequest) -> bool:
 
 def has_wire_drift(parent: PromptRequest, child: PromptRequest) -> bool:
     """Whether elements that say the same from the start were sent in another spelling (markers apart)."""
+    if all(_repeats(was, now) for was, now in zip(parent.groups, child.groups, strict=False)):
+        return False
     count = common_elements(parent, child)
     was, now = _elements(parent)[:count], _elements(child)[:count]
-    # Tuples compare by identity at the speed of C; most pairs end here.
-    return was != now and any(
-        one is not other and one.bare != other.bare for one, other in zip(was, now, strict=True)
-    )
+    return any(one is not other and one.bare != other.bare for one, other in zip(was, now, strict=True))
+
+
+def _repeats(was: PlacedGroup, now: PlacedGroup) -> bool:
+    """Whether `now` starts with the very elements of `was`; tuples compare by identity at the speed of C."""
+    return was.group is now.group and now.elements[: len(was.elements)] == was.elements
 
 
 def _elements(request: PromptRequest) -> tuple[Element, ...]:

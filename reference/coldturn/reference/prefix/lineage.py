@@ -15,8 +15,9 @@ from dataclasses import dataclass
 
 from xxhash import xxh3_128
 
+from coldturn.reference.prefix.lineage_node import Forgotten, Node
 from coldturn.reference.prefix.lineage_search import Identity, Search
-from coldturn.reference.prefix.lineage_store import Forgotten, Node, Store
+from coldturn.reference.prefix.lineage_store import Store
 from coldturn.reference.prefix.request import PromptRequest
 
 MOST_LEAVES = 1000
@@ -111,7 +112,7 @@ class Lineages:
             if named is not None:
                 return named, 0
         search = Search(request, identity)
-        return search.among(self._store.leaves_of(key), self._store.forgotten_of(key))
+        return search.among(self._store.pool(key), self._store.forgotten_of(key))
 
 
 def _name(request: PromptRequest, index: int) -> str:

@@ -6,7 +6,9 @@ from collections.abc import Collection, Hashable, Sequence
 from typing import TypeAlias
 
 from coldturn.reference.prefix.difference import common_elements, extends
-from coldturn.reference.prefix.lineage_store import Forgotten, Node
+from coldturn.reference.prefix.lineage_index import LineageIndex
+from coldturn.reference.prefix.lineage_node import Forgotten, Node
+from coldturn.reference.prefix.lineage_store import Pool
 from coldturn.reference.prefix.request import PromptRequest
 from coldturn.reference.prefix.shared import SMALL, Profile, alike_bytes
 
@@ -15,17 +17,15 @@ LEAST_SHARED = 0.2
 LEAST_ALIKE = 0.5
 """The same for small prompts, whose few segments an edit can all touch, in common ends of blocks."""
 _MOST_ALIKE = 20
+MOST_LOOKS = 12
+"""A search that took more is the last one without an index: up to so many looks cost less."""
 
 Identity: TypeAlias = tuple[Hashable, ...]
 Rank: TypeAlias = tuple[int, tuple[bool, ...], bool, int]
 
 
 class Search:
-    """Looks for the parent of one request.
-
-    Nodes are looked at from the leaves upwards. Two bounds spare most of them: no node shares more than it
-    has, and no more than what a child of its shares and what that child lacks of it.
-    """
+    """Looks for the parent of one request; bounds spare most looks, and change nothing about the answer."""
 
     def __init__(self, request: PromptRequest, identity: Identity) -> None:
         self._request = request
@@ -36,48 +36,84 @@ class Search:
         self._rank: Rank | None = None
         self._shared = 0
 
-    def among(
-        self, leaves: Sequence[Node], forgotten: Collection[Forgotten]
-    ) -> tuple[Node | Forgotten | None, int]:
-        """The best parent, or None, and the bytes that both share.
+    def among(self, pool: Pool, forgotten: Collection[Forgotten]) -> tuple[Node | Forgotten | None, int]:
+        """The best parent, or None, and bytes of equal segments that both surely share.
 
         Args:
-            leaves: The latest first; their ancestors are looked at too.
+            pool: The nodes of a key.
             forgotten: Requests of which digests are left, the latest first.
         """
-        for leaf in leaves:
-            self._climb(leaf)
+        leaves = pool.latest_leaves()
+        if pool.index is None:
+            for leaf in leaves:
+                self._climb(leaf)
+            if len(self._seen) > MOST_LOOKS:
+                pool.build_index()
+        else:
+            self._look(leaves[0], leaves[0].size)
+            if not self._is_unbeatable(pool.largest):
+                self._descend_all(pool, pool.index)
         best: Node | Forgotten | None = self._best
         if forgotten and not (self._best and extends(self._best.request, self._request)):
             best = self._forgotten(forgotten) or best
         if best is not None and self._shared >= LEAST_SHARED * min(best.size, self._request.content_bytes):
             return best, self._shared
-        return self._alike(leaves)
+        return self._alike(leaves), 0
 
     def _climb(self, leaf: Node) -> None:
-        """Look at a leaf and at those of its ancestors that may share as much as the best so far."""
-        bound = self._look(leaf)
-        node = leaf
+        """Look at a leaf and at those of its ancestors that may be best.
+
+        An ancestor shares at most what its child shares, and what the child lacks of it.
+        """
+        node, bound = leaf, self._look(leaf, leaf.size)
         while node.parent is not None:
             least = self._shared
             if node.largest_above < least or bound + node.missing_above < least:
                 return
-            bound = min(node.parent.size, bound + node.missing)
+            bound = self._look(node.parent, bound + node.missing)
             node = node.parent
-            if bound >= least:
-                bound = self._look(node)
 
-    def _look(self, node: Node) -> int:
-        """At most how much the node shares; it becomes the best when that is most."""
-        if node.size < self._shared:
-            return node.size
-        shared = self._seen.get(node.index)
-        if shared is None:
-            shared = self._seen[node.index] = self._measure(node)
-            if shared > self._shared:
-                self._best, self._shared, self._rank = node, shared, None
-            elif shared == self._shared and self._best is not None:
-                self._settle(node)
+    def _descend_all(self, pool: Pool, index: LineageIndex) -> None:
+        """Look at the nodes of all trees, those first that hold most of what the request repeats."""
+        common, own = index.bounds(self._request)
+        most: dict[int, int] = {}
+        for number in sorted(own):
+            above = pool.nodes[number].parent
+            while above is not None and above.index not in own:
+                above = above.parent
+            most[number] = own[number] + (most[above.index] if above is not None else common)
+        for number in sorted(most, key=most.__getitem__, reverse=True):
+            if most[number] < self._shared:
+                return
+            self._descend(pool.nodes[number], most[number], most)
+        if common >= self._shared:
+            for node in reversed(pool.nodes.values()):
+                if node.parent is None and node.index not in most:
+                    self._descend(node, common, most)
+
+    def _descend(self, top: Node, bound: int, apart: Collection[int]) -> None:
+        """Look at a node and what hangs below it, then the latest first, but for those looked at apart."""
+        self._look(top, bound)
+        found = [top]
+        for node in found:
+            found.extend(child for child in node.children if child.index not in apart)
+        for node in sorted(found, key=_index, reverse=True):
+            self._look(node, bound)
+
+    def _look(self, node: Node, bound: int) -> int:
+        """At most how much the node shares, `bound` or less; it becomes the best when that is most."""
+        bound = min(bound, node.size)
+        if bound < self._shared or node.index in self._seen:
+            return min(bound, self._seen.get(node.index, bound))
+        if bound == self._shared and not self._may_win_tie(node):
+            return bound
+        shared = self._seen[node.index] = self._measure(node)
+        if shared > self._shared:
+            self._best, self._shared, self._rank = node, shared, None
+        elif shared == self._shared and shared:
+            rank = self._ranked(node)
+            if rank > self._best_rank():
+                self._best, self._rank = node, rank
         return shared
 
     def _measure(self, node: Node) -> int:
@@ -87,20 +123,30 @@ class Search:
             self._profile = Profile(self._request)
         return self._profile.shared_bytes(node.request)
 
-    def _settle(self, node: Node) -> None:
-        """Of two that share equally much: longest prefix, equal ids, nothing left behind, the latest."""
-        if self._rank is None and self._best is not None:
-            self._rank = self._ranked(self._best)
-        rank = self._ranked(node)
-        if self._rank is None or rank > self._rank:
-            self._best, self._rank = node, rank
+    def _best_rank(self) -> Rank:
+        """Ties go to the longest prefix, to equal ids, to what is repeated in full, to the latest."""
+        if self._rank is None:
+            self._rank = self._ranked(self._best) if self._best else (0, (), False, -1)
+        return self._rank
 
     def _ranked(self, node: Node) -> Rank:
         common = common_elements(node.request, self._request)
         prefix = sum(one.size for one in node.request.contents[:common])
+        return prefix, self._same_ids(node), common == len(node.request.contents), node.index
+
+    def _may_win_tie(self, node: Node) -> bool:
+        """Whether a node that shares no more than the best could still rank above it."""
+        highest = self._shared, self._same_ids(node), node.size == self._shared, node.index
+        return highest > self._best_rank()
+
+    def _is_unbeatable(self, largest: int) -> bool:
+        """Whether the latest leaf, as the best so far, wins against any node of at most that size."""
+        known = tuple(one is not None for one in self._identity)
+        return self._shared >= largest and self._best_rank()[:3] == (self._shared, known, True)
+
+    def _same_ids(self, node: Node) -> tuple[bool, ...]:
         pairs = zip(node.identity, self._identity, strict=True)
-        same = tuple(mine is not None and mine == other for mine, other in pairs)
-        return prefix, same, common == len(node.request.contents), node.index
+        return tuple(mine is not None and mine == other for mine, other in pairs)
 
     def _forgotten(self, forgotten: Collection[Forgotten]) -> Forgotten | None:
         """The forgotten request that shares more than any that is kept, or None."""
@@ -113,7 +159,7 @@ class Search:
                     best, self._shared = one, shared
         return best
 
-    def _alike(self, leaves: Sequence[Node]) -> tuple[Node | None, int]:
+    def _alike(self, leaves: Sequence[Node]) -> Node | None:
         """A parent of a small prompt by what its blocks have in common at their ends."""
         best, most = None, 0
         for leaf in leaves[:_MOST_ALIKE]:
@@ -122,4 +168,8 @@ class Search:
                 alike = alike_bytes(leaf.request, self._request)
                 if alike > most and alike >= LEAST_ALIKE * smaller:
                     best, most = leaf, alike
-        return best, most
+        return best
+
+
+def _index(node: Node) -> int:
+    return node.index

@@ -2,84 +2,59 @@
 
 from __future__ import annotations
 
-from array import array
 from collections import OrderedDict
-from collections.abc import Collection, Hashable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Hashable
 
-from coldturn.reference.prefix.difference import extends
-from coldturn.reference.prefix.request import PromptRequest
+from coldturn.reference.prefix.lineage_index import LineageIndex
+from coldturn.reference.prefix.lineage_node import Forgotten, Node
 from coldturn.reference.prefix.shared import element_digests
 
 MOST_FORGOTTEN = 1000
 MOST_RESPONSES = 10_000
 
 
-@dataclass(slots=True, eq=False)
-class Node:
-    """A request that is kept.
+class Pool:
+    """The nodes of one key, parents before their children; with an index once searches need one.
 
     Attributes:
-        identity: Conversation, model and cache key, each None when unknown.
-        missing: Content bytes of the parent that this request lacks.
-        missing_above: The same, summed up to the root. No ancestor shares more with a third request than this
-            node shares with it, and that.
-        largest_above: Content bytes of the largest ancestor.
-        own_bytes: Content bytes that the parent does not hold already.
+        largest: Content bytes of the largest node there was.
     """
 
-    index: int
-    key: Hashable
-    request: PromptRequest
-    lineage: str
-    identity: tuple[Hashable, ...]
-    response_id: str | None
-    parent: Node | None = None
-    children: list[Node] = field(default_factory=list)
-    missing: int = 0
-    missing_above: int = 0
-    largest_above: int = 0
-    own_bytes: int = 0
+    def __init__(self) -> None:
+        self.nodes: dict[int, Node] = {}
+        self.index: LineageIndex | None = None
+        self.largest = 0
+        self._leaves: dict[int, Node] = {}
 
-    def __post_init__(self) -> None:
-        self.own_bytes = self.request.content_bytes
+    def add(self, node: Node) -> None:
+        """Keep a node that already hangs where it belongs."""
+        self.nodes[node.index] = self._leaves[node.index] = node
+        self.largest = max(self.largest, node.size)
+        if node.parent is not None:
+            self._leaves.pop(node.parent.index, None)
+        if self.index is not None:
+            self.index.add(node)
 
-    @property
-    def size(self) -> int:
-        """Content bytes."""
-        return self.request.content_bytes
+    def build_index(self) -> None:
+        """Have an index from now on."""
+        self.index = LineageIndex(self.nodes.values)
 
-    def continues(self, parent: Node, shared: int) -> None:
-        """Hang the node below `parent`, with which it shares that many bytes."""
-        self.parent = parent
-        parent.children.append(self)
-        self.missing = parent.size - shared
-        self.missing_above = parent.missing_above + self.missing
-        self.largest_above = max(parent.size, parent.largest_above)
-        if extends(parent.request, self.request):
-            self.own_bytes = self.size - parent.size
-        else:
-            held = frozenset(parent.request.contents)
-            self.own_bytes = sum(one.size for one in self.request.contents if one not in held)
+    def release(self, node: Node) -> Node | None:
+        """Let a node go; returns its parent when that is a leaf again."""
+        if self.index is not None:
+            self.index.release(node)
+        del self.nodes[node.index]
+        self._leaves.pop(node.index, None)
+        parent = node.parent
+        node.release()
+        if parent is None or parent.children:
+            return None
+        self._leaves[parent.index] = parent
+        return parent
 
-    def release(self) -> None:
-        """Take the node out of its tree."""
-        for child in self.children:
-            child.parent = None
-        if self.parent is not None:
-            self.parent.children.remove(self)
-        self.parent = None
-        self.children.clear()
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Forgotten:
-    """A request of which only digests are left."""
-
-    index: int
-    lineage: str
-    size: int
-    digests: array[int]
+    def latest_leaves(self) -> list[Node]:
+        """The leaves, the latest first."""
+        return [self._leaves[index] for index in sorted(self._leaves, reverse=True)]
 
 
 class Store:
@@ -92,7 +67,7 @@ class Store:
         self._bytes = 0
         self._leaves: OrderedDict[int, Node] = OrderedDict()
         self._inner: OrderedDict[int, Node] = OrderedDict()
-        self._leaves_by_key: dict[Hashable, dict[int, Node]] = {}
+        self._pools: dict[Hashable, Pool] = {}
         self._forgotten: OrderedDict[int, tuple[Hashable, Forgotten]] = OrderedDict()
         self._responses: OrderedDict[tuple[Hashable, str], Node | Forgotten] = OrderedDict()
 
@@ -101,7 +76,7 @@ class Store:
         if node.parent is not None:
             self._now_inner(node.parent)
         self._leaves[node.index] = node
-        self._leaves_by_key.setdefault(node.key, {})[node.index] = node
+        self.pool(node.key).add(node)
         self._bytes += node.own_bytes
         if node.response_id is not None:
             self._responses[node.key, node.response_id] = node
@@ -109,9 +84,12 @@ class Store:
                 self._responses.popitem(last=False)
         self._trim()
 
-    def leaves_of(self, key: Hashable) -> Sequence[Node]:
-        """Leaves of a key, the latest first."""
-        return tuple(reversed(self._leaves_by_key.get(key, {}).values()))
+    def pool(self, key: Hashable) -> Pool:
+        """The nodes of a key."""
+        pool = self._pools.get(key)
+        if pool is None:
+            pool = self._pools[key] = Pool()
+        return pool
 
     def forgotten_of(self, key: Hashable) -> Collection[Forgotten]:
         """What is left of older requests of a key, the latest first."""
@@ -124,8 +102,7 @@ class Store:
         return self._responses.get((key, response_id))
 
     def _now_inner(self, node: Node) -> None:
-        if self._leaves.pop(node.index, None) is not None:
-            del self._leaves_by_key[node.key][node.index]
+        self._leaves.pop(node.index, None)
         self._inner[node.index] = node
         self._inner.move_to_end(node.index)
 
@@ -135,13 +112,15 @@ class Store:
         while len(self._leaves) > self._most_leaves or (
             len(self._leaves) > 1 and self._bytes > self._most_bytes
         ):
-            node = self._leaves.popitem(last=False)[1]
-            del self._leaves_by_key[node.key][node.index]
-            self._forget(node)
+            self._forget(self._leaves.popitem(last=False)[1])
 
     def _forget(self, node: Node) -> None:
-        node.release()
         self._bytes -= node.own_bytes
+        parent = self._pools[node.key].release(node)
+        if parent is not None:
+            # What continued it is gone, so it goes next; until then it may be continued again.
+            self._leaves[parent.index] = self._inner.pop(parent.index)
+            self._leaves.move_to_end(parent.index, last=False)
         left = Forgotten(node.index, node.lineage, node.size, element_digests(node.request))
         self._forgotten[node.index] = (node.key, left)
         if len(self._forgotten) > MOST_FORGOTTEN:
