@@ -1,8 +1,8 @@
 """Record real MCP servers for the tests: ``make record-servers``.
 
 Installs the servers that `servers.toml` names below ``/tmp/coldturn-servers``, starts each behind the stdio
-bridge in every protocol era that it speaks, asks what the file says and writes one recording per server and era
-beside it. Nothing else of a machine is in them, and the tests start none of these servers.
+bridge in every protocol era that it speaks, asks what the file says, and writes one recording per server and
+era beside it. Nothing else of a machine is in them, and the tests start none of these servers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pydantic import BaseModel
 
 from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.replay.demo_recording.scrub import ensure_clean, machine_names, scrub
-from coldturn.replay.demo_recording.servers import install, launch, quiet_environment
+from coldturn.replay.demo_recording.servers import install, launch
 from coldturn.replay.recorder import Recorder
 from coldturn.replay.stdio_bridge import stdio_url
 from coldturn.replay.transports import captured_stdio
@@ -88,7 +88,7 @@ async def _build_workspace(environment: Mapping[str, str]) -> Path:
 
 async def _record(server: Server, mode: Literal["auto", "legacy"]) -> Path:
     started = launch(ROOT, server.command, DATE)
-    workspace = await _build_workspace(dict(quiet_environment(ROOT) | started.environment))
+    workspace = await _build_workspace(started.environment)
     raw = ROOT / file_name(server.id, mode)
     with Recorder(raw, servers={stdio_url(server.id): server.id}, overwrite=True) as recorder:
         transport = captured_stdio(

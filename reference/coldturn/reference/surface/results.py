@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,28 +24,43 @@ class ResultText:
 
 
 def read_result(result: types.CallToolResult) -> ResultText:
-    """Assemble a result; structured content stands in only where there is no text content."""
+    """Assemble a result; structured content stands in only where there is no text content.
+
+    Servers repeat an image in their structured content: there, too, its bytes are told and not shown.
+    """
     texts: list[str] = []
-    binary: list[str] = []
+    binary: list[tuple[str, str]] = []
     for block in result.content:
         _read_block(block, texts, binary)
     if not texts and result.structured_content is not None:
-        texts.append(compact_json(result.structured_content).decode())
-    return ResultText("\n".join(texts), tuple(binary))
+        lines = {data: line for data, line in binary if data}
+        texts.append(compact_json(_told(result.structured_content, lines)).decode())
+    return ResultText("\n".join(texts), tuple(line for _, line in binary))
 
 
-def _read_block(block: types.ContentBlock, texts: list[str], binary: list[str]) -> None:
+def _read_block(block: types.ContentBlock, texts: list[str], binary: list[tuple[str, str]]) -> None:
     match block:
         case types.TextContent(text=text):
             texts.append(text)
         case types.ImageContent(data=data, mime_type=mime) | types.AudioContent(data=data, mime_type=mime):
-            binary.append(binary_line(block.type, mime, data))
+            binary.append((data, binary_line(block.type, mime, data)))
         case types.EmbeddedResource(resource=types.TextResourceContents(text=text)):
             texts.append(text)
         case types.EmbeddedResource(resource=types.BlobResourceContents(blob=data, mime_type=mime)):
-            binary.append(binary_line("resource", mime or "application/octet-stream", data))
+            binary.append((data, binary_line("resource", mime or "application/octet-stream", data)))
         case types.ResourceLink(name=name, uri=uri):
             texts.append(f"resource {name}: {uri}")
+
+
+def _told(value: Any, lines: Mapping[str, str]) -> Any:  # noqa: ANN401 - any JSON value
+    match value:
+        case str():
+            return lines.get(value, value)
+        case list():
+            return [_told(item, lines) for item in value]
+        case dict():
+            return {key: _told(item, lines) for key, item in value.items()}
+    return value
 
 
 def binary_line(kind: str, mime: str, data: str) -> str:
