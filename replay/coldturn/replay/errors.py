@@ -33,14 +33,28 @@ class UnwritableRecordingError(RecordingError):
         super().__init__(f"{path} cannot be written ({reason}): record into another folder")
 
 
+class SecretVariableError(RecordingError):
+    """An environment variable that was named as a secret and holds none."""
+
+    slug = "secret-variable"
+
+    def __init__(self, name: str, *, set_: bool, shortest: int) -> None:
+        self.name = name
+        what = f"is shorter than {shortest} characters, which ordinary text has too" if set_ else "is not set"
+        super().__init__(f"the variable {name} {what}: set it where coldturn runs, or do not name it")
+
+
 class UnknownFormatError(RecordingError):
     """A file name that tells no recording format."""
 
     slug = "recording-format"
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, *, lines: bool = False) -> None:
         self.path = path
-        super().__init__(f"{path} names no recording format: end it in .jsonl, .yaml or .json")
+        where = "cannot be shared by several recorders: end it in .jsonl"
+        super().__init__(
+            f"{path} {where if lines else 'names no recording format: end it in .jsonl, .yaml or .json'}"
+        )
 
 
 class BinaryBodyError(RecordingError):
@@ -92,6 +106,26 @@ class StdioServerError(RecordingError):
         self.name = name
         self.reason = reason
         super().__init__(f"the stdio server {name} {reason}")
+
+
+class UpstreamError(RecordingError):
+    """A server that the proxy cannot stand in front of."""
+
+    slug = "upstream"
+
+    def __init__(self, text: str, reason: str) -> None:
+        self.text = text
+        super().__init__(f"the upstream {text} cannot be used: {reason}")
+
+
+class PortInUseError(RecordingError):
+    """The proxy's port is taken."""
+
+    slug = "port-in-use"
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        super().__init__(f"port {port} of 127.0.0.1 is in use: choose another with --port, or 0 for any")
 
 
 class PlaybackMissError(RecordingError):

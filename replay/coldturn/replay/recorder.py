@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import logging
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
-from io import BufferedWriter
 from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any, Self
 
+import orjson
 from vcr.cassette import Cassette
 from vcr.persisters.filesystem import FilesystemPersister
 from vcr.record_mode import RecordMode
@@ -20,20 +21,33 @@ from vcr.serializers import jsonserializer, yamlserializer
 from coldturn.reference.clock import Clock, SystemClock
 from coldturn.replay.errors import (
     BinaryBodyError,
+    BrokenRecordingError,
     RecordingClosedError,
     RecordingExistsError,
     UnknownFormatError,
     UnwritableRecordingError,
 )
+from coldturn.replay.journal import Journal
 from coldturn.replay.jsonl import METADATA_KEY, JsonlPersister, header_line, interaction_line
 from coldturn.replay.redaction import Redaction
 
 FORMAT_VERSION = 1
+_HEADER_BYTES = 1_048_576
 _SERIALIZERS: dict[str, ModuleType] = {
     ".yaml": yamlserializer,
     ".yml": yamlserializer,
     ".json": jsonserializer,
 }
+
+
+class _WithoutBodies(logging.Filter):
+    """vcrpy logs whole bodies at INFO; what an application logs must not hold them."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return record.levelno >= logging.WARNING
+
+
+logging.getLogger("vcr.cassette").addFilter(_WithoutBodies())
 
 
 def recording_metadata(clock: Clock, servers: Mapping[str, str]) -> dict[str, Any]:
@@ -48,15 +62,29 @@ def recording_metadata(clock: Clock, servers: Mapping[str, str]) -> dict[str, An
     }
 
 
+def _ensure_ours(path: Path) -> None:
+    try:
+        with path.open("rb") as file:
+            head = file.readline(_HEADER_BYTES)
+        ours = not head or METADATA_KEY in orjson.loads(head)
+    except OSError as error:
+        raise UnwritableRecordingError(str(path), (error.strerror or str(error)).lower()) from error
+    except (orjson.JSONDecodeError, TypeError):
+        ours = False
+    if not ours:
+        raise BrokenRecordingError(str(path), "it is no recording in JSON lines that more could be added to")
+
+
 class Recorder:
     """Collects interactions of any number of transports in one order.
 
-    A ``.jsonl`` file grows by a flushed line per interaction, so a killed process loses at most those in
-    flight; ``.yaml`` and ``.json`` are vcrpy's own files and are written on close.
+    A ``.jsonl`` file grows by a line per interaction, so a killed process loses at most those in flight;
+    ``.yaml`` and ``.json`` are vcrpy's own files and are written on close.
 
     Attributes:
         cassette: vcrpy's cassette: its filters apply to everything that is recorded.
         clock: Where times come from.
+        redaction: Cleans everything that is written, and counts.
     """
 
     def __init__(
@@ -66,6 +94,7 @@ class Recorder:
         clock: Clock | None = None,
         servers: Mapping[str, str] | None = None,
         overwrite: bool = False,
+        shared: bool = False,
         redaction: Redaction | None = None,
         **cassette_options: Any,  # noqa: ANN401 - vcrpy's own options (filters, hooks), which it types as anything
     ) -> None:
@@ -76,22 +105,27 @@ class Recorder:
             clock: Defaults to the machine's.
             servers: Labels by URL; a replay knows its servers by them.
             overwrite: Replace a file of that name.
-            redaction: Knows the values that must not be written, wherever in an address or a body they stand.
+            shared: Other processes may write the file too; one that is there is added to. JSON lines only.
+            redaction: Knows what must not be written; when not given, keys of known shapes.
             cassette_options: Passed to vcrpy's ``Cassette``.
 
         Raises:
             RecordingExistsError: When the file exists and `overwrite` is not set.
             UnwritableRecordingError: When it cannot be opened.
-            UnknownFormatError: When the name ends in none of the formats' endings.
+            UnknownFormatError: When the name's ending is none of the formats', or not that of JSON lines.
+            BrokenRecordingError: When a file that is to be added to is no recording of ours.
         """
         self.path = Path(path)
         self.clock: Clock = clock or SystemClock()
         suffix = self.path.suffix.lower()
-        if suffix != ".jsonl" and suffix not in _SERIALIZERS:
-            raise UnknownFormatError(str(path))
-        if self.path.exists() and not overwrite:
-            raise RecordingExistsError(str(path))
         lines = suffix == ".jsonl"
+        if not lines and (shared or suffix not in _SERIALIZERS):
+            raise UnknownFormatError(str(path), lines=shared)
+        exists = self.path.exists()
+        if exists and not (overwrite or shared):
+            raise RecordingExistsError(str(path))
+        if exists and shared:
+            _ensure_ours(self.path)
         self.cassette = Cassette(
             str(self.path),
             serializer=_SERIALIZERS.get(suffix),
@@ -101,52 +135,37 @@ class Recorder:
         )
         metadata = recording_metadata(self.clock, servers or {})
         self.cassette.get_metadata(METADATA_KEY, metadata)
-        self._redaction = redaction or Redaction()
+        self.redaction = redaction or Redaction()
         self._seq = itertools.count()
+        self._shared = shared
         self._closed = False
-        self._journal: BufferedWriter | None = None
+        self._journal: Journal | None = None
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             if lines:
-                self._journal = self.path.open("wb")
+                self._journal = Journal(self.path, header_line({METADATA_KEY: metadata}), join=shared)
         except OSError as error:
             raise UnwritableRecordingError(str(path), (error.strerror or str(error)).lower()) from error
-        if lines:
-            self._write(header_line({METADATA_KEY: metadata}))
 
     def next_seq(self) -> int:
-        """The position of a request that is about to be sent."""
-        return next(self._seq)
+        """The position of a request that is about to be sent; a time where other processes count too."""
+        return self.clock.time_ns() if self._shared else next(self._seq)
 
     def append(self, request: Request, response: Mapping[str, Any]) -> None:
         """Record one finished interaction.
 
         Raises:
             RecordingClosedError: After `close`.
+            OSError: JSON lines could not be written; the file is whole without this interaction.
         """
         if self._closed:
             raise RecordingClosedError(str(self.path), request.uri)
         before = len(self.cassette)
-        self.cassette.append(self._clean_request(request), self._clean_response(response))
+        redaction = self.redaction
+        self.cassette.append(redaction.masked_request(request), redaction.masked_response(response))
         if self._journal is not None and len(self.cassette) > before:
-            self._write(interaction_line(*self.cassette.data[-1]))
-
-    def _clean_request(self, request: Request) -> Request:
-        clean = self._redaction
-        body = request.body
-        kept = clean.bytes(body) if isinstance(body, bytes) else body
-        return Request(request.method, clean.text(request.uri), kept, request.headers)
-
-    def _clean_response(self, response: Mapping[str, Any]) -> dict[str, Any]:
-        body = dict(response["body"])
-        if isinstance(body.get("string"), bytes):
-            body["string"] = self._redaction.bytes(body["string"])
-        return {**response, "body": body}
-
-    def _write(self, line: bytes) -> None:
-        if self._journal is not None:
-            self._journal.write(line)
-            self._journal.flush()
+            # What is on disk need not be held; sessions are long.
+            self._journal.write(interaction_line(*self.cassette.data.pop()))
 
     def close(self) -> None:
         """Finish the file. Closing twice does nothing.

@@ -172,7 +172,7 @@ def _entry(
     where = address(interaction.uri)
     return Entry(
         number=interaction.entry,
-        server=servers.get(where, where),
+        server=(timing.server if timing else "") or servers.get(where, where),
         method=interaction.method.upper(),
         url=interaction.uri,
         request_body=request,

@@ -71,7 +71,10 @@ class StdioBridge(httpx2.AsyncBaseTransport):
 
     Attributes:
         url: The address that clients connect to.
+        session_id: What it calls every session.
     """
+
+    session_id = _SESSION_ID
 
     def __init__(self, name: str, stdin: ByteSendStream) -> None:
         self.name = name
@@ -88,13 +91,18 @@ class StdioBridge(httpx2.AsyncBaseTransport):
         """Hand the child's lines on until it ends; then end every open stream."""
         try:
             async for line in _lines(stdout):
-                self._route(line)
+                self.route(line)
         finally:
-            self._gone = True
-            for stream in [*self._posts.values(), *([self._get] if self._get else [])]:
-                stream.end()
+            self.end()
 
-    def _route(self, line: bytes) -> None:
+    def end(self) -> None:
+        """The child has ended: end every open stream."""
+        self._gone = True
+        for stream in [*self._posts.values(), *([self._get] if self._get else [])]:
+            stream.end()
+
+    def route(self, line: bytes) -> None:
+        """Hand one line of the child on to the stream where it belongs."""
         try:
             message = orjson.loads(line)
         except orjson.JSONDecodeError:

@@ -19,20 +19,26 @@ class Timing:
         start: Epoch seconds at which the request was sent.
         end: Epoch seconds at which the response ended.
         chunks: Seconds since `start` and length in bytes of each part of the stored body, in order.
+        server: The recorder's label of the server that was asked; empty when it has none.
+        left_out: Why a body could not be stored; empty when all is there.
     """
 
     seq: int
     start: float
     end: float
     chunks: tuple[tuple[float, int], ...] = ()
+    server: str = ""
+    left_out: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """What the cassette stores."""
+        named = {"server": self.server, "left_out": self.left_out}
         return {
             "seq": self.seq,
             "start": self.start,
             "end": self.end,
             "chunks": [[offset, length] for offset, length in self.chunks],
+            **{name: text for name, text in named.items() if text},
         }
 
     @classmethod
@@ -48,6 +54,8 @@ class Timing:
                 start=float(value["start"]),
                 end=float(value["end"]),
                 chunks=tuple((float(offset), int(length)) for offset, length in value.get("chunks", ())),
+                server=str(value.get("server", "")),
+                left_out=str(value.get("left_out", "")),
             )
         except (KeyError, TypeError) as error:
             raise ValueError(

@@ -25,7 +25,7 @@ class Command:
 
     Attributes:
         help: What the list of commands says.
-        function: Its function's name in the module of the command's name.
+        function: Its name in the module of the command's name: a function, or a program of commands.
     """
 
     name: str
@@ -38,6 +38,13 @@ class Command:
         function: Callable[..., Any] = getattr(module, self.function)
         return function
 
+    def add_to(self, app: typer.Typer, function: Callable[..., Any]) -> None:
+        """List the command in a program; `function` is what `load` gave, or a placeholder."""
+        if isinstance(function, typer.Typer):
+            app.add_typer(function, name=self.name, short_help=self.help)
+        else:
+            app.command(self.name, short_help=self.help)(function)
+
 
 COMMANDS = (
     Command("demo", "Replay the recording that ships with coldturn under four policies.", "demo"),
@@ -45,6 +52,8 @@ COMMANDS = (
     Command("explain", "Name every prefix break in recorded requests: where, why, what to do.", "explain"),
     Command("estimate", "Cache reads per request: ceiling, by the provider's rules, reported.", "estimate"),
     Command("diff", "Compare two request bodies, or two plain texts.", "diff"),
+    Command("record", "Record any agent: a proxy, or a shim in place of a stdio server.", "record"),
+    Command("scrub", "Take keys and other secrets out of a recording.", "scrub"),
     Command("run", "Run the reference agent live: a real model, real MCP servers.", "run"),
 )
 
@@ -98,7 +107,8 @@ def build(wanted: str) -> typer.Typer:
     functions = {
         command.name: command.load() if command.name == wanted else _placeholder for command in COMMANDS
     }
-    options = signature(functions.get(wanted, _placeholder)).parameters.keys()
+    called = functions.get(wanted, _placeholder)
+    options = () if isinstance(called, typer.Typer) else signature(called).parameters.keys()
     app = typer.Typer(
         name="coldturn",
         help=ABOUT,
@@ -107,12 +117,12 @@ def build(wanted: str) -> typer.Typer:
         pretty_exceptions_enable=False,
         context_settings={
             "help_option_names": ["-h", "--help"],
-            "default_map": read_settings(wanted, options),
+            "default_map": read_settings(wanted, options) if options else {},
         },
     )
     app.callback()(_root)
     for command in COMMANDS:
-        app.command(command.name, short_help=command.help)(functions[command.name])
+        command.add_to(app, functions[command.name])
     return app
 
 

@@ -41,6 +41,15 @@ FailOn: TypeAlias = Annotated[
         "--fail-on", metavar="CAUSE|any", help="Exit 1 when this cause is found; any: every unplanned break."
     ),
 ]
+SecretEnv: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--secret-env", metavar="NAME", help="Keep the value of this environment variable out. Repeatable."
+    ),
+]
+AllowSecrets: TypeAlias = Annotated[
+    bool, typer.Option("--allow-secrets", help="Leave what only looks like a key; named values are kept out.")
+]
 Format: TypeAlias = Annotated[
     InputKind | None, typer.Option("--format", help="What the inputs are; recognised from their content.")
 ]

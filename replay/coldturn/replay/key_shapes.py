@@ -1,0 +1,75 @@
+"""What keys of well-known services look like.
+
+Data, from the services' own documentation and the prefixes that secret scanners look for (GitHub's list of
+supported patterns, gitleaks, detect-secrets); written for RE2, which takes time linear in the text. A pattern
+is the key alone, or marks it with a group called ``key``. Only shapes that ordinary text does not have are
+here: a value that merely stands behind a name such as ``token`` is none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class KeyShape:
+    """One kind of key.
+
+    Attributes:
+        name: What a person is told was found; an identifier.
+        pattern: Of the key where it begins: what may stand in front of it is `BEFORE`.
+        mixed: Whether it only counts when it holds a digit: without one it may be words.
+    """
+
+    name: str
+    pattern: str
+    mixed: bool = False
+
+
+BEFORE = r"(?:^|[^A-Za-z0-9_\-]|\\[nrtbfv]|\\u00[01][0-9A-Fa-f]|%[0-9A-Fa-f]{2}|\[[0-9;]{1,8}m)"
+"""In front of a key: the start, punctuation, or an escape that ends in a letter (JSON, URL, terminal)."""
+
+_GAP = r"""["'\\\s:=>]{1,16}"""
+_PEM = r"(?:[A-Za-z0-9+/=:,\s]|\\+[nrt]|-[A-Za-z0-9])"
+
+KEY_SHAPES = (
+    KeyShape("anthropic_key", r"sk-ant-[A-Za-z0-9_\-]{16,}"),
+    KeyShape("openai_key", r"sk-(?:proj|svcacct|admin|service|None)-[A-Za-z0-9_\-]{16,}"),
+    KeyShape("langfuse_key", r"[sp]k-lf-[0-9a-f\-]{32,}"),
+    KeyShape("openrouter_key", r"sk-or-v1-[0-9a-f]{20,}"),
+    # OpenAI's older keys, DeepSeek, Moonshot, LiteLLM and many who copied the form.
+    KeyShape("sk_key", r"sk-(?:[A-Za-z0-9]{1,8}-){0,2}[A-Za-z0-9]{20,}[A-Za-z0-9_\-]*", mixed=True),
+    KeyShape("stripe_key", r"[sr]k_(?:live|test)_[A-Za-z0-9]{16,}"),
+    KeyShape("github_token", r"gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{22,255}"),
+    KeyShape("gitlab_token", r"gl(?:pat|rt|ptt|dt|agent)-[A-Za-z0-9_\-]{20,}"),
+    KeyShape("aws_access_key_id", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b"),
+    KeyShape("aws_secret_key", rf"(?i:secret_?access_?key){_GAP}(?P<key>[A-Za-z0-9/+]{{40}})"),
+    KeyShape("aws_session_token", rf"(?i:session_?token){_GAP}(?P<key>[A-Za-z0-9/+=]{{100,}})"),
+    KeyShape("google_key", r"AIza[A-Za-z0-9_\-]{35}"),
+    KeyShape("google_token", r"ya29\.[A-Za-z0-9_\-.]{30,}|GOCSPX-[A-Za-z0-9_\-]{28}|1//0[A-Za-z0-9_\-]{40,}"),
+    KeyShape("slack_token", r"xox[abeoprs](?:\.xox[bp])?-[A-Za-z0-9\-]{10,}|xapp-[0-9]-[A-Za-z0-9\-]{20,}"),
+    KeyShape("slack_webhook", r"hooks\.slack\.com/(?:services|workflows)/(?P<key>[A-Za-z0-9+/]{40,})"),
+    KeyShape("jwt", r"eyJ[A-Za-z0-9_\-]{8,}\.eyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}"),
+    KeyShape("bearer_token", r"(?i:bearer)(?:\s|%20|\+)+(?P<key>[A-Za-z0-9._~+/\-]{20,}=*)", mixed=True),
+    KeyShape("basic_login", rf"(?i:authorization){_GAP}(?i:basic)\s+(?P<key>[A-Za-z0-9+/]{{8,}}=*)"),
+    KeyShape("huggingface_token", r"hf_[A-Za-z0-9]{30,}"),
+    KeyShape("npm_token", r"npm_[A-Za-z0-9]{36}"),
+    KeyShape("pypi_token", r"pypi-AgE[A-Za-z0-9_\-]{50,}"),
+    KeyShape("sendgrid_key", r"SG\.[A-Za-z0-9_\-]{22}\.[A-Za-z0-9_\-]{43}"),
+    KeyShape("groq_key", r"gsk_[A-Za-z0-9]{40,}"),
+    KeyShape("xai_key", r"xai-[A-Za-z0-9]{60,}"),
+    KeyShape("perplexity_key", r"pplx-[A-Za-z0-9]{40,}"),
+    KeyShape("replicate_token", r"r8_[A-Za-z0-9]{37}"),
+    KeyShape("notion_token", r"ntn_[A-Za-z0-9]{40,}"),
+    KeyShape("linear_key", r"lin_(?:api|oauth)_[A-Za-z0-9]{40,}"),
+    KeyShape("digitalocean_token", r"do[opr]_v1_[0-9a-f]{64}"),
+    KeyShape("vault_token", r"hv[sb]\.[A-Za-z0-9_\-]{24,}"),
+    KeyShape("databricks_token", r"dapi[0-9a-f]{32}"),
+    KeyShape("atlassian_token", r"ATATT3[A-Za-z0-9_\-=]{100,}"),
+    KeyShape("azure_storage_key", r"AccountKey=(?P<key>[A-Za-z0-9+/]{80,}={0,2})"),
+    KeyShape(
+        "url_password", r"[A-Za-z][A-Za-z0-9+.\-]*://[^\s/:@\"'\\<>]{0,64}:(?P<key>[^\s/@\"'\\<>${}*]{6,})@"
+    ),
+    # RE2 knows no backreferences: the group ends where the armour's text does.
+    KeyShape("private_key", rf"-----BEGIN [A-Z ]{{0,24}}PRIVATE KEY(?: BLOCK)?-----(?P<key>{_PEM}{{32,}})"),
+)
