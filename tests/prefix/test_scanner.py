@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coldturn.reference.prefix import scanner, slicing
+from coldturn.reference.prefix import scanner, slicing, strings
 from coldturn.reference.prefix.errors import UnreadableBodyError
-from coldturn.reference.prefix.scanner import Flag
+from coldturn.reference.prefix.strings import Flag
 
 Style = dict[str, Any]
 
@@ -63,7 +63,7 @@ def test_compact_json_agrees_with_msgspec_and_with_the_standard_library(value: o
 @given(TEXT, st.booleans())
 def test_strings_agree_with_msgspec(text: str, ascii_only: bool) -> None:
     token = json.dumps(text, ensure_ascii=ascii_only).encode()
-    assert scanner.decode_string(token) == (text.encode(), frozenset())
+    assert strings.decode_string(token) == (text.encode(), frozenset())
     assert slicing.decode_text(token) == (text.encode(), frozenset())
 
 
@@ -119,8 +119,8 @@ def test_depth_does_not_matter(opening: bytes, closing: bytes) -> None:
 
 
 def test_lone_surrogates_are_kept_as_wtf8() -> None:
-    assert scanner.decode_string(b'"a\\ud800b"') == (b"a\xed\xa0\x80b", {Flag.LONE_SURROGATE})
-    assert scanner.decode_string(b'"\\ud83d\\ude00"') == ("😀".encode(), frozenset())
+    assert strings.decode_string(b'"a\\ud800b"') == (b"a\xed\xa0\x80b", {Flag.LONE_SURROGATE})
+    assert strings.decode_string(b'"\\ud83d\\ude00"') == ("😀".encode(), frozenset())
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_lone_surrogates_are_kept_as_wtf8() -> None:
     ],
 )
 def test_minimal_escapes(token: bytes, minimal: bytes) -> None:
-    assert scanner.minimal_string(token) == minimal
+    assert strings.minimal_string(token) == minimal
 
 
 @pytest.mark.parametrize(

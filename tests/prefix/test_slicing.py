@@ -8,7 +8,7 @@ import pytest
 
 from coldturn.reference.prefix import slicing
 from coldturn.reference.prefix.errors import UnreadableBodyError
-from coldturn.reference.prefix.scanner import Flag
+from coldturn.reference.prefix.strings import Flag
 
 
 def test_members_are_where_they_say() -> None:

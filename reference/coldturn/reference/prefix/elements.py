@@ -16,7 +16,7 @@ from xxhash import xxh3_128_digest
 
 from coldturn.reference.prefix import segments, slicing
 from coldturn.reference.prefix.model import BlockFacts, BlockKind
-from coldturn.reference.prefix.scanner import Flag
+from coldturn.reference.prefix.strings import Flag
 
 T = TypeVar("T")
 

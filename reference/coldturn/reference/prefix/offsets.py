@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-from coldturn.reference.prefix import scanner
+from coldturn.reference.prefix import scanner, strings
 from coldturn.reference.prefix.elements import Piece, cut_out
 
 
@@ -18,7 +18,7 @@ def source_offset(element: bytes, piece: Piece, offset: int) -> int:
     start, end = piece.source
     source = element[start:end]
     if piece.facts.is_text:
-        return start + 1 + _in_escaped(source[1:-1], offset, scanner.character)
+        return start + 1 + _in_escaped(source[1:-1], offset, strings.character)
     kept = cut_out(source, piece.cuts)
     return start + _before_cuts(_in_json(kept, offset), piece.cuts)
 
@@ -26,7 +26,7 @@ def source_offset(element: bytes, piece: Piece, offset: int) -> int:
 def _in_escaped(text: bytes, offset: int, render: Callable[[re.Match[bytes]], bytes]) -> int:
     """Where byte `offset` of `text` with its escapes rendered stands in `text`."""
     position = produced = 0
-    for match in scanner.ESCAPE.finditer(text):
+    for match in strings.ESCAPE.finditer(text):
         literal = match.start() - position
         if offset <= produced + literal:
             break
@@ -52,8 +52,8 @@ def _in_json(data: bytes, offset: int) -> int:
     produced = 0
     for token in scanner.tokens(data):
         piece = data[token.start : token.end]
-        length = len(scanner.minimal_string(piece)) if token.kind == "string" else len(piece)
+        length = len(strings.minimal_string(piece)) if token.kind == "string" else len(piece)
         if offset < produced + length:
-            return token.start + _in_escaped(piece, offset - produced, scanner.minimal)
+            return token.start + _in_escaped(piece, offset - produced, strings.minimal)
         produced += length
     return len(data)

@@ -15,7 +15,7 @@ from coldturn.reference.prefix.errors import UnreadableBodyError
 from coldturn.reference.prefix.markers import MARKER_KEYS
 from coldturn.reference.prefix.model import Surface
 from coldturn.reference.prefix.recognise import Recognised, Told, surface_of
-from coldturn.reference.prefix.scanner import Flag
+from coldturn.reference.prefix.strings import Flag
 
 DIALECTS: Mapping[Surface, Dialect] = {
     one.surface: one for one in (messages.DIALECT, chat_completions.DIALECT, responses.DIALECT)

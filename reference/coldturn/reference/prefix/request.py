@@ -107,7 +107,7 @@ class PromptRequest:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """What the body holds that strict readers refuse or hide, sorted (`scanner.Flag`)."""
+        """What the body holds that strict readers refuse or hide, sorted (`strings.Flag`)."""
         if self._flags is None:
             found = set(self._reading.envelope.flags)
             for placed in self.groups:

@@ -9,23 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import NamedTuple
 
 from coldturn.reference.prefix.errors import UnreadableBodyError
+from coldturn.reference.prefix.strings import Flag, decode_string, minimal_string, string_flags, utf8_flags
 
 BOM = b"\xef\xbb\xbf"
-
-
-class Flag(StrEnum):
-    """What a body holds that strict JSON readers refuse or hide."""
-
-    FALLBACK_SCANNER = "fallback_scanner"
-    LONE_SURROGATE = "lone_surrogate"
-    DUPLICATE_KEY = "duplicate_key"
-    NAN = "nan"
-    BOM = "bom"
-    INVALID_UTF8 = "invalid_utf8"
 
 
 class Member(NamedTuple):
@@ -61,21 +50,6 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _SPACE = re.compile(rb"[ \t\n\r]*+")
-ESCAPE = re.compile(
-    rb"\\(?:u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|(.))"
-)
-_ENCODED_SURROGATE = re.compile(rb"\xed[\xa0-\xbf]")
-_PLAIN = {
-    b'"': b'"',
-    b"\\": b"\\",
-    b"/": b"/",
-    b"b": b"\b",
-    b"f": b"\f",
-    b"n": b"\n",
-    b"r": b"\r",
-    b"t": b"\t",
-}
-_MINIMAL = {value: b"\\" + key for key, value in _PLAIN.items() if key != b"/"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,63 +241,6 @@ class _Reader:
         else:
             self.members.append(Member(*self._member, self._start, token.end))
         self._start = self._member = None
-
-
-def decode_string(token: bytes) -> tuple[bytes, frozenset[Flag]]:
-    """Decode a quoted JSON string to UTF-8; a lone surrogate becomes its three bytes (WTF-8)."""
-    inner = token[1:-1]
-    text = ESCAPE.sub(character, inner) if b"\\" in inner else inner
-    return text, utf8_flags(text)
-
-
-def minimal_string(token: bytes) -> bytes:
-    """A quoted JSON string with the fewest escapes that JSON allows."""
-    return ESCAPE.sub(minimal, token) if b"\\" in token else token
-
-
-def string_flags(token: bytes) -> frozenset[Flag]:
-    """What is odd about a quoted JSON string."""
-    return decode_string(token)[1]
-
-
-def utf8_flags(text: bytes) -> frozenset[Flag]:
-    """Whether bytes are UTF-8, WTF-8 (surrogates) or neither."""
-    if text.isascii():
-        return frozenset()
-    try:
-        text.decode()
-    except UnicodeDecodeError:
-        pass
-    else:
-        return frozenset()
-    flags = {Flag.LONE_SURROGATE} if _ENCODED_SURROGATE.search(text) else set()
-    try:
-        text.decode("utf-8", "surrogatepass")
-    except UnicodeDecodeError:
-        flags.add(Flag.INVALID_UTF8)
-    return frozenset(flags)
-
-
-def character(match: re.Match[bytes]) -> bytes:
-    """What an escape found by `ESCAPE` stands for, in UTF-8."""
-    high, low, single, plain = match.groups()
-    if plain is not None:
-        return _PLAIN[plain]
-    if high is not None:
-        code = 0x10000 + ((int(high, 16) - 0xD800) << 10) + (int(low, 16) - 0xDC00)
-    else:
-        code = int(single, 16)
-    return chr(code).encode("utf-8", "surrogatepass")
-
-
-def minimal(match: re.Match[bytes]) -> bytes:
-    """An escape found by `ESCAPE` in its shortest form: the character itself where JSON allows it."""
-    text = character(match)
-    if text in _MINIMAL:
-        return _MINIMAL[text]
-    if len(text) == 1 and text < b" ":
-        return b"\\u%04x" % text[0]
-    return text
 
 
 def compact(data: bytes) -> tuple[bytes, frozenset[Flag]]:

@@ -12,9 +12,10 @@ from functools import lru_cache
 
 import msgspec
 
-from coldturn.reference.prefix import scanner
+from coldturn.reference.prefix import scanner, strings
 from coldturn.reference.prefix.errors import UnreadableBodyError
-from coldturn.reference.prefix.scanner import Flag, Member
+from coldturn.reference.prefix.scanner import Member
+from coldturn.reference.prefix.strings import Flag
 
 NO_FLAGS: frozenset[Flag] = frozenset()
 REFUSED = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
@@ -137,8 +138,8 @@ def decode_text(token: bytes) -> tuple[bytes, frozenset[Flag]]:
         try:
             return _decode_text(token).encode(), NO_FLAGS
         except REFUSED:
-            return scanner.decode_string(token)
-    return token[1:-1], scanner.utf8_flags(token)
+            return strings.decode_string(token)
+    return token[1:-1], strings.utf8_flags(token)
 
 
 def compact(data: bytes) -> tuple[bytes, frozenset[Flag]]:
@@ -156,8 +157,8 @@ def _compact(data: bytes) -> tuple[bytes, frozenset[Flag]]:
     except REFUSED:
         return scanner.compact(data)
     if _NEEDS_REWRITE.search(text):
-        text = scanner.minimal_string(text)
-    return text, scanner.utf8_flags(text)
+        text = strings.minimal_string(text)
+    return text, strings.utf8_flags(text)
 
 
 _compact_short = lru_cache(maxsize=1024)(_compact)

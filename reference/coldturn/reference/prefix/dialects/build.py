@@ -19,7 +19,7 @@ from coldturn.reference.prefix.elements import (
 )
 from coldturn.reference.prefix.markers import MARKER_KEYS
 from coldturn.reference.prefix.model import BlockFacts, BlockKind, Surface, Zone
-from coldturn.reference.prefix.scanner import Flag
+from coldturn.reference.prefix.strings import Flag
 
 Span = tuple[int, int]
 
