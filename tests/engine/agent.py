@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
@@ -38,64 +39,7 @@ _LIMITS = {"result_tokens": 300, "batch_tokens": 700, "preview_chars": 120, "fai
 _CALL_SECONDS = 65
 """What a model call takes by the agent's clock: the minute moves on between any two."""
 
-_SCRIPT: dict[str, Any] = {
-    "cassette": "",
-    "memory": "The user is called Zoë.",
-    "spec": {
-        "name": "helper",
-        "model": "tiny",
-        "instructions": "You are a helper.\n\n## Rules\n\n" + "Look first. Quote what you saw.\n" * 16,
-        "max_output_tokens": 1,
-        "connections": [
-            {"id": "files", "description": "Log files", "preload": True},
-            {"id": "tickets", "description": "Tickets of the help desk", "preload": False},
-        ],
-        "skills": [{"name": "triage", "description": "How to sort tickets", "body": "Oldest first."}],
-        "local_tools": [{"name": "todo", "description": "Keeps a list of things to do."}],
-    },
-    "turns": [
-        {
-            "user": "Why was the desk slow this morning?",
-            "steps": [
-                {"calls": [{"server": "files", "tool": "read", "arguments": {"path": "a.log"}}]},
-                {"calls": [{"tool": "todo", "result": "Noted.", "reminder": {"todo": "- find the ticket"}}]},
-                {
-                    "text": "There must be a ticket.",
-                    "calls": [{"server": "tickets", "tool": "find", "arguments": {"word": "slow"}}],
-                },
-                {"calls": [{"server": "files", "tool": "read", "arguments": {"path": "tiny.log"}}]},
-            ],
-            "answer": "A disk was full.",
-        },
-        {
-            "user": "Was it the first time?",
-            "steps": [
-                {
-                    "calls": [
-                        {"server": "files", "tool": "read", "arguments": {"path": "b.log"}},
-                        {"server": "files", "tool": "read", "arguments": {"path": "c.log"}},
-                    ],
-                },
-                {
-                    "calls": [
-                        {"server": "tickets", "tool": "show", "arguments": {"number": 7}},
-                        {"server": "files", "tool": "read", "arguments": {"path": "broken.log"}},
-                    ],
-                },
-                {"calls": [{"tool": "todo", "result": "Done.", "memory": "The user is called Zoë, of IT."}]},
-            ],
-            "answer": "The second time.",
-        },
-        {
-            "user": "Who looked into it?",
-            "steps": [
-                {"calls": [{"server": "tickets", "tool": "show", "arguments": {"number": 8}}]},
-            ],
-            "answer": "Ann did.",
-        },
-        {"user": "Thank you.", "answer": "You are welcome."},
-    ],
-}  # fmt: skip
+_SCRIPT = Path(__file__).with_name("desk.toml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +89,7 @@ def policy_with_small_limits(name: str) -> Policy:
 
 async def converse(engine: Engine, policy: Policy, surface: Surface, folder: Path) -> list[Step]:
     """Run the agent's four turns; `folder` takes the trace."""
-    session = Session.model_validate(_SCRIPT)
+    session = Session.model_validate(tomllib.loads(_SCRIPT.read_text(encoding="utf-8")))
     spec = session.spec.model_copy(update={"surface": surface})
     clock, results = ReplayClock(session.start), LocalResults()
     model = EngineModel(engine, ReplayModel(session, clock, results), clock)

@@ -2,81 +2,35 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
-from coldturn.analysis.entries.request import CacheRequest, Simulator, chained
 from coldturn.analysis.entries.slots import SlotCache, SlotRules
-from coldturn.analysis.registry import shipped, with_parameters
-from coldturn.analysis.simulate import simulator
 from coldturn.reference.prefix.model import Surface
 from coldturn.reference.wire import encode
 from coldturn.reference.wire.model import AssistantItem, Prompt, ToolDefinition, UserItem
+from engine.cases import ALL, CASES, CHAT, CONVERSATIONS, run_case
 from engine.conversations import OPERATIONS, conversation
 from engine.server import Engine
 
 EngineOf = Callable[..., Engine]
 
-CHAT, RESPONSES, MESSAGES = Surface.CHAT_COMPLETIONS, Surface.RESPONSES, Surface.MESSAGES
-ALL = (CHAT, RESPONSES, MESSAGES)
-PER_CASE = 20
-
-CASES: dict[str, tuple[tuple[Surface, ...], int, float]] = {
-    "chat_completions, one slot": ((CHAT,), 1, 0.1),
-    "responses, one slot": ((RESPONSES,), 1, 0.1),
-    "messages, one slot": ((MESSAGES,), 1, 0.1),
-    "all surfaces, one slot": (ALL, 1, 0.1),
-    "chat_completions, four slots": ((CHAT,), 4, 0.1),
-    "responses, four slots": ((RESPONSES,), 4, 0.1),
-    "messages, four slots": ((MESSAGES,), 4, 0.1),
-    "all surfaces, two slots": (ALL, 2, 0.1),
-    "all surfaces, four slots, half alike": (ALL, 4, 0.5),
-    "all surfaces, three slots, least recently used": (ALL, 3, 0.0),
-}
-
-
-class Estimates:
-    """Two ways to the same figure: the rules of the registry over prefix keys, and slots of tokens."""
-
-    def __init__(self, slots: int, similarity: float) -> None:
-        rules = shipped().named("llama.cpp")
-        settings = {"slots": str(slots), "similarity": str(similarity)}
-        self._rules: Simulator = simulator(rules, with_parameters(rules.parameters, settings))
-        self._tokens = SlotCache(SlotRules(slots=slots, similarity=similarity))
-
-    def observe(self, rendered: bytes) -> tuple[int, int]:
-        keys, ends = chained(rendered, [1] * len(rendered))
-        return self._rules.observe(CacheRequest(keys, ends)).read, self._tokens.observe(rendered).read
-
 
 def test_there_are_200_conversations() -> None:
-    assert len(CASES) * PER_CASE == 200
+    assert len(CASES) * CONVERSATIONS == 200
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_the_estimate_is_what_the_engine_reports(case: str, engine_of: EngineOf) -> None:
-    surfaces, slots, similarity = CASES[case]
-    first = list(CASES).index(case) * PER_CASE
-    engine = engine_of(slots=slots, similarity=similarity)
-    estimates = Estimates(slots, similarity)
-    wrong, seen, used, some = [], Counter[str](), set[int](), 0
-    for seed in range(first, first + PER_CASE):
-        for number, sent in enumerate(conversation(seed, surfaces)):
-            asked = engine.ask(sent.surface, sent.body)
-            estimated = estimates.observe(asked.rendered)
-            if estimated != (asked.reads, asked.reads):
-                wrong.append((seed, number, sent.operation, estimated, asked.reads, asked.slot))
-            seen[sent.operation] += 1
-            used.add(asked.slot)
-            some += 0 < asked.reads < len(asked.rendered) - 1
-    assert wrong == []
+@pytest.mark.parametrize("name", CASES)
+def test_the_estimate_is_what_the_engine_reports(name: str, engine_of: EngineOf) -> None:
+    case = CASES[name]
+    tally = run_case(name, engine_of(slots=case.slots, similarity=case.similarity))
+    assert tally.wrong == []
     # What was asked was not trivial.
-    assert set(seen) == {"open", *OPERATIONS}
-    assert used == set(range(slots))
-    assert some > seen.total() / 2
+    assert set(tally.operations) == {"open", *OPERATIONS}
+    assert tally.slots == set(range(case.slots))
+    assert tally.partly > tally.requests / 2
 
 
 @pytest.mark.parametrize("surface", ALL)
