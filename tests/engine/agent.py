@@ -82,9 +82,9 @@ class EngineModel:
         return replace(decided, usage=asked.reply.usage)
 
 
-def policy_with_small_limits(name: str) -> Policy:
-    """One of the named policies, which elides from about 1 KB on."""
-    return Policy.model_validate({**POLICIES[name].model_dump(), **_LIMITS})
+def policy_with_small_limits(name: str, **changed: object) -> Policy:
+    """One of the named policies, which elides from about 1 KB on, with fields changed."""
+    return Policy.model_validate({**POLICIES[name].model_dump(), **_LIMITS, **changed})
 
 
 async def converse(engine: Engine, policy: Policy, surface: Surface, folder: Path) -> list[Step]:

@@ -41,6 +41,18 @@ def rendered(step: Step) -> Rendered:
     return Rendered(step.request, step.asked.rendered)
 
 
+CHANGED: dict[str, dict[str, object]] = {
+    "suffix in the last user message": {"suffix_placement": "last_user"},
+    "suffix kept in the history": {"suffix_placement": "persisted"},
+    "tools behind a facade": {"direct_tools": 0},
+    "tools behind a search": {"direct_tools": 0, "facade_tools": 0},
+    "discovered tools appended": {"promotion": "append", "catalogue": "suffix"},
+    "nothing elided": {"elision_boundary": "none"},
+    "elided at each step": {"elision_boundary": "step"},
+}
+"""Choices of `stable` made otherwise, one at a time."""
+
+
 def place_that_the_span_names(was: Step, now: Step) -> Place:
     span = now.span
     if span["stable"]:
@@ -54,13 +66,8 @@ def place_that_the_span_names(was: Step, now: Step) -> Place:
     )
 
 
-@pytest.mark.parametrize("surface", list(Surface))
-@pytest.mark.parametrize("name", list(POLICIES))
-async def test_the_engine_reads_up_to_the_place_that_the_span_names(
-    name: str, surface: Surface, engine_of: EngineOf, tmp_path: Path
-) -> None:
-    engine = engine_of()
-    steps = await converse(engine, policy_with_small_limits(name), surface, tmp_path)
+def check(steps: list[Step]) -> None:
+    """Reported reads are those of the rule, and end at the place that the span names."""
     cache = SlotCache(SlotRules())
     for step in steps:
         assert reads(step) == step.asked.reads == cache.observe(step.asked.rendered).read
@@ -70,6 +77,24 @@ async def test_the_engine_reads_up_to_the_place_that_the_span_names(
         assert place.start <= reads(now) <= place.end, f"turn {now.span['turn']}, step {now.span['step']}"
 
 
+@pytest.mark.parametrize("surface", list(Surface))
+@pytest.mark.parametrize("name", list(POLICIES))
+async def test_the_engine_reads_up_to_the_place_that_the_span_names(
+    name: str, surface: Surface, engine_of: EngineOf, tmp_path: Path
+) -> None:
+    check(await converse(engine_of(), policy_with_small_limits(name), surface, tmp_path))
+
+
+@pytest.mark.parametrize("changed", list(CHANGED))
+async def test_so_it_does_when_one_choice_is_another(
+    changed: str, engine_of: EngineOf, tmp_path: Path
+) -> None:
+    policy = policy_with_small_limits("stable", **CHANGED[changed])
+    steps = await converse(engine_of(), policy, Surface.MESSAGES, tmp_path)
+    check(steps)
+
+
+@pytest.mark.requirement("RES-2", "ZONE-2", "ZONE-5")
 @pytest.mark.parametrize("surface", list(Surface))
 async def test_under_stable_only_the_new_tail_is_computed(
     surface: Surface, engine_of: EngineOf, tmp_path: Path
