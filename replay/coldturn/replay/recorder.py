@@ -41,13 +41,14 @@ _SERIALIZERS: dict[str, ModuleType] = {
 
 
 class _WithoutBodies(logging.Filter):
-    """vcrpy logs whole bodies at INFO; what an application logs must not hold them."""
+    """vcrpy logs bodies at INFO and addresses at DEBUG; what an application logs must not hold them."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         return record.levelno >= logging.WARNING
 
 
-logging.getLogger("vcr.cassette").addFilter(_WithoutBodies())
+for _name in ("vcr.cassette", "vcr.request"):
+    logging.getLogger(_name).addFilter(_WithoutBodies())
 
 
 def recording_metadata(clock: Clock, servers: Mapping[str, str]) -> dict[str, Any]:
