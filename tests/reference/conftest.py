@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import mcp_types as types
@@ -88,7 +89,8 @@ class ToolServer:
     ) -> types.CallToolResult:
         arguments = dict(params.arguments or {})
         self.calls.append((params.name, arguments))
-        return self.answers.get(params.name, lambda given: say(f"{params.name} {given}"))(arguments)
+        answer = self.answers.get(params.name)
+        return say(f"{params.name} {arguments}") if answer is None else answer(arguments)
 
     async def announce(self, mode: str) -> None:
         """Tell clients of the era `mode` that the list of tools changed."""
@@ -168,7 +170,7 @@ async def _open_bench(
         async with Hub(Limits(backoff=None)) as hub:
             for server_id, server in servers.items():
                 spec = ConnectionSpec(id=server_id, **(specs or {}).get(server_id, {}))
-                await hub.connect(spec, lambda server=server: server.server)
+                await hub.connect(spec, partial(getattr, server, "server"))
             box = Toolbox(AgentSpec(), policy or Policy(), hub, kept, host_tools, watcher, clock)
             yield Bench(hub, box, kept, watcher, clock)
     finally:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 
 import mcp_types as types
 import pytest
 from mcp import MCPError
 
-from coldturn.reference.catalogue.walk import EndlessListingError, walk
+from coldturn.reference.catalogue.walk import EndlessListingError, FetchPage, walk
 
 pytestmark = pytest.mark.anyio
 
 Pages = dict[str | None, tuple[list[str], str | None]]
 
 
-def fetcher(pages: Pages, seen: list[str | None]) -> Callable[..., object]:
+def fetcher(pages: Pages, seen: list[str | None]) -> FetchPage:
     async def fetch(cursor: str | None) -> types.ListToolsResult:
         seen.append(cursor)
         names, following = pages[cursor]
@@ -60,7 +59,7 @@ async def test_an_invalid_cursor_restarts_the_walk_once(failures: int) -> None:
         if cursor is not None and left[0]:
             left[0] -= 1
             raise MCPError(types.INVALID_PARAMS, "invalid cursor")
-        return await inner(cursor)  # type: ignore[no-any-return, misc]
+        return await inner(cursor)
 
     if failures == 1:
         assert [d.name for d in (await walk("s", fetch)).definitions] == ["a", "b"]

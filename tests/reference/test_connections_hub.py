@@ -64,7 +64,7 @@ async def test_both_eras_answer_in_memory(mode: str, tool_server: MakeServer) ->
     server = tool_server("echo")
     async with Hub(ONCE) as hub:
         assert (
-            await hub.connect(ConnectionSpec(id="a", mode=mode), lambda: server.server)
+            await hub.connect(ConnectionSpec.model_validate({"id": "a", "mode": mode}), lambda: server.server)
             is ConnectionState.READY
         )
         assert hub.protocol("a") == {"auto": "2026-07-28", "legacy": "2025-11-25"}[mode]
@@ -137,7 +137,7 @@ async def test_an_http_server_killed_in_mid_call_ends_the_call_and_nothing_else(
     ):
         assert process.stdout is not None
         port = int(await process.stdout.receive())
-        spec = ConnectionSpec(id="a", mode=mode, url=f"http://127.0.0.1:{port}/mcp")
+        spec = ConnectionSpec.model_validate({"id": "a", "mode": mode, "url": f"http://127.0.0.1:{port}/mcp"})
         assert await hub.connect(spec) is ConnectionState.READY
         await hub.connect(ConnectionSpec(id="b"), lambda: other.server)
         # More than the SDK's own limit on one event.
@@ -196,12 +196,13 @@ async def test_a_call_over_its_time_limit_is_cancelled_and_the_connection_lives(
             await anyio.sleep_forever()
         finally:
             cancelled.set()
+        raise AssertionError
 
     slow = tool_server("slow")
     slow.server.add_request_handler("tools/call", types.CallToolRequestParams, hang)
     async with Hub(ONCE) as hub:
-        await hub.connect(ConnectionSpec(id="slow", mode=mode), lambda: slow.server)
-        await hub.connect(ConnectionSpec(id="a", mode=mode), lambda: server.server)
+        await hub.connect(ConnectionSpec.model_validate({"id": "slow", "mode": mode}), lambda: slow.server)
+        await hub.connect(ConnectionSpec.model_validate({"id": "a", "mode": mode}), lambda: server.server)
         with pytest.raises(CallTimeoutError, match=r"0\.01 seconds"):
             await hub.call_tool("slow", "slow", {}, seconds=0.01)
         await cancelled.wait()
@@ -244,7 +245,7 @@ async def test_a_change_is_noted_once_however_often_it_is_announced(
 ) -> None:
     server = tool_server("echo")
     async with Hub(ONCE) as hub:
-        await hub.connect(ConnectionSpec(id="a", mode=mode), lambda: server.server)
+        await hub.connect(ConnectionSpec.model_validate({"id": "a", "mode": mode}), lambda: server.server)
         await hub.list_page("a", None)
         assert hub.take_pending() == (("a", "connect"),)
         for _ in range(50):
@@ -328,6 +329,7 @@ async def test_a_dial_that_hangs_ends_with_the_time_limit_or_with_the_host(tool_
     class Hanging:
         async def __aenter__(self) -> object:
             await anyio.sleep_forever()
+            raise AssertionError
 
         async def __aexit__(self, *_: object) -> None:
             return None

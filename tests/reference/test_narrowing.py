@@ -21,7 +21,7 @@ Bench = Any
 Server = Any
 
 NAMES = ["alpha", "beta", "gamma"]
-TIERS = {
+TIERS: dict[str, tuple[dict[str, Any], dict[str, int]]] = {
     "direct": ({"preload": True}, {}),
     "facade": ({"preload": True}, {"direct_tools": 1}),
     "search": ({"preload": True}, {"direct_tools": 0, "facade_tools": 1}),
@@ -58,7 +58,7 @@ async def test_a_tool_cut_in_mid_turn_is_refused_on_every_route_at_once(
 ) -> None:
     spec, limits = TIERS[tier]
     server = tool_server(*NAMES)
-    async with open_bench({"s": server}, specs={"s": spec}, policy=Policy(**limits)) as bench:
+    async with open_bench({"s": server}, specs={"s": spec}, policy=Policy.model_validate(limits)) as bench:
         await bench.box.start_turn(1)
         assert bench.box.step_surface(1, 1).servers[0].tier == tier
         assert (await reach(bench, tier)).is_error is False
@@ -105,7 +105,7 @@ async def test_a_name_that_the_spec_does_not_grant_stands_nowhere(
     spec, limits = TIERS[tier]
     server = tool_server(*NAMES)
     granted = {**spec, "grants": ("alpha", "gamma", "never heard of")}
-    async with open_bench({"s": server}, specs={"s": granted}, policy=Policy(**limits)) as bench:
+    async with open_bench({"s": server}, specs={"s": granted}, policy=Policy.model_validate(limits)) as bench:
         surface = await bench.box.start_turn(1)
         assert (await reach(bench, tier)).refusal == "unknown_tool"
         assert (await ask(bench, meta.LIST, server="s")).text == "alpha\ngamma"

@@ -55,7 +55,9 @@ async def test_the_span_names_the_real_server_and_tool_on_every_route(
 ) -> None:
     limits, name, wrap = ROUTES[route]
     server = tool_server(tool("add", "Adds.", n="integer"))
-    async with open_bench({"s": server}, specs={"s": {"preload": True}}, policy=Policy(**limits)) as bench:
+    async with open_bench(
+        {"s": server}, specs={"s": {"preload": True}}, policy=Policy.model_validate(limits)
+    ) as bench:
         await bench.box.start_turn(1)
         outcome = await ask(bench, name, wrap({"n": 1}))
         assert (outcome.text, outcome.is_error, outcome.route) == ("add {'n': 1}", False, route)
@@ -79,7 +81,9 @@ async def test_wrong_arguments_come_back_naming_the_field_and_never_reach_the_se
 ) -> None:
     limits, name, wrap = ROUTES[route]
     server = tool_server(tool("add", "Adds.", n="integer", deep="object"))
-    async with open_bench({"s": server}, specs={"s": {"preload": True}}, policy=Policy(**limits)) as bench:
+    async with open_bench(
+        {"s": server}, specs={"s": {"preload": True}}, policy=Policy.model_validate(limits)
+    ) as bench:
         await bench.box.start_turn(1)
         outcome = await ask(bench, name, wrap({"n": "one"}))
         assert (outcome.is_error, outcome.refusal, outcome.tool) == (True, "invalid_arguments", "add")
@@ -151,7 +155,9 @@ async def test_list_and_describe_serve_every_connected_server(
         name="rich", title="Rich", description="Two\nlines.", input_schema=schema, output_schema=schema
     )
     async with open_bench(
-        {"s": tool_server(rich, "plain")}, specs={"s": {"preload": preload}}, policy=Policy(**limits)
+        {"s": tool_server(rich, "plain")},
+        specs={"s": {"preload": preload}},
+        policy=Policy.model_validate(limits),
     ) as bench:
         await bench.box.start_turn(1)
         assert not bench.box.reach("s", "rich").listed
