@@ -134,18 +134,20 @@ def test_no_body_changes_its_length_and_a_clean_one_stays_clean(body: bytes) -> 
     assert redaction.masked_body(masked) == masked
 
 
+def _event(surface: str, piece: str) -> dict[str, object]:
+    match surface:
+        case "messages":
+            return {"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": piece}}
+        case "arguments":
+            return {"type": "content_block_delta", "index": 0, "delta": {"partial_json": piece}}
+        case "chat":
+            return {"choices": [{"index": 0, "delta": {"content": piece}}]}
+        case _:
+            return {"type": "response.output_text.delta", "output_index": 0, "delta": piece}
+
+
 def _events(surface: str, pieces: list[str]) -> bytes:
-    made = {
-        "messages": lambda p: {
-            "type": "content_block_delta",
-            "index": 1,
-            "delta": {"type": "text_delta", "text": p},
-        },
-        "arguments": lambda p: {"type": "content_block_delta", "index": 0, "delta": {"partial_json": p}},
-        "chat": lambda p: {"choices": [{"index": 0, "delta": {"content": p}}]},
-        "responses": lambda p: {"type": "response.output_text.delta", "output_index": 0, "delta": p},
-    }[surface]
-    return b"".join(b"data: " + json.dumps(made(piece)).encode() + b"\n\n" for piece in pieces)
+    return b"".join(b"data: " + json.dumps(_event(surface, piece)).encode() + b"\n\n" for piece in pieces)
 
 
 @pytest.mark.requirement("REC-6")

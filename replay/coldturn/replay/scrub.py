@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import base64
 import binascii
-import os
 import shutil
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
+from gzip import GzipFile
 from itertools import zip_longest
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 import orjson
 
@@ -32,9 +32,8 @@ from coldturn.replay.scalars import (
 )
 from coldturn.replay.unpacking import unpacked_body
 from coldturn.traces.cassette import iter_cassette
-from coldturn.traces.errors import UnsupportedFormatError
 from coldturn.traces.interaction import Interaction
-from coldturn.traces.opening import GZIP_MAGIC
+from coldturn.traces.opening import GZIP_MAGIC, opened
 from coldturn.traces.sniff import InputKind, sniff
 
 HARMLESS = frozenset(
@@ -46,20 +45,31 @@ HARMLESS = frozenset(
         "anthropic-version",
         "cache-control",
         "connection",
+        "alt-svc",
+        "cf-cache-status",
         "content-encoding",
         "content-length",
+        "content-security-policy",
         "date",
         "host",
         "keep-alive",
         "openai-beta",
+        "openai-model",
         "openai-processing-ms",
         "openai-version",
+        "permissions-policy",
+        "referrer-policy",
         "server",
+        "server-timing",
+        "strict-transport-security",
         "transfer-encoding",
         "user-agent",
         "vary",
+        "x-content-type-options",
+        "x-robots-tag",
     }
 )
+_HARMLESS_PREFIXES = ("access-control-", "x-amzn-bedrock-", "x-envoy-", "x-kong-", "x-stainless-")
 """Headers that old recordings hold beside those that ours keep, and that tell nothing of a person."""
 
 _ODD = "surrogatepass"
@@ -101,14 +111,12 @@ def scrub_file(source: Path, target: Path, redaction: Redaction) -> Scrubbed:
     partial = target.with_name(target.name + ".partial")
     try:
         parts = _cleaned(source, cleaner)
-        first = next(parts, b"")
+        first = next(parts, b"")  # what cannot be read leaves no file
         try:
-            with partial.open("wb") as file:
+            with partial.open("wb") as file, _packed_as(source, file) as stream:
                 shutil.copymode(source, partial)
-                file.write(first)
-                file.writelines(parts)
-                file.flush()
-                os.fsync(file.fileno())
+                stream.write(first)
+                stream.writelines(parts)
         except OSError as error:
             raise UnwritableRecordingError(str(target), (error.strerror or str(error)).lower()) from error
         _ensure_same_shape(source, partial)
@@ -118,6 +126,12 @@ def scrub_file(source: Path, target: Path, redaction: Redaction) -> Scrubbed:
             partial.unlink()
     cleaner.done.values = redaction.counts.copy()
     return cleaner.done
+
+
+def _packed_as(source: Path, file: IO[bytes]) -> AbstractContextManager[IO[bytes]]:
+    with source.open("rb") as stream:
+        packed = stream.read(2) == GZIP_MAGIC
+    return cast("IO[bytes]", GzipFile(fileobj=file, mode="wb", mtime=0)) if packed else nullcontext(file)
 
 
 def inspect_file(source: Path, redaction: Redaction) -> Scrubbed:
@@ -137,10 +151,7 @@ def _cleaned(source: Path, cleaner: _Cleaner) -> Iterator[bytes]:
     name = str(source)
     for _ in iter_cassette(source):
         pass  # what is damaged is an error here, before anything is taken for clean
-    with source.open("rb") as stream:
-        if stream.read(2) == GZIP_MAGIC:
-            raise UnsupportedFormatError(name, "a compressed file, which has to be unpacked first")
-        stream.seek(0)
+    with opened(name, name) as stream:
         kind = sniff(stream, name)
         stream.seek(0)
         try:
@@ -194,7 +205,7 @@ class _Cleaner:
         if scalar.base64:
             return self._packed(scalar.value)
         header = "" if scalar.key else _header_name(scalar.path, previous)
-        if header and not is_kept(header) and header not in HARMLESS and scalar.value.strip("*"):
+        if header and not _may_stay(header) and scalar.value.strip("*"):
             self.done.headers[header] += 1
             return "*" * len(scalar.value)
         return self._redaction.masked_body(scalar.value.encode("utf-8", _ODD)).decode("utf-8", _ODD)
@@ -214,6 +225,10 @@ class _Cleaner:
             packer = zlib.compressobj(wbits=16 + zlib.MAX_WBITS)
             clean = packer.compress(clean) + packer.flush()
         return base64.b64encode(clean).decode()
+
+
+def _may_stay(header: str) -> bool:
+    return is_kept(header) or header in HARMLESS or header.startswith(_HARMLESS_PREFIXES)
 
 
 def _header_name(path: Place, previous: str) -> str:
