@@ -6,6 +6,7 @@ import base64
 import gzip
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -58,29 +59,25 @@ def _write(path: Path, dump: Callable[[Any], str], body: Any = TEXT, answer: Any
     return path
 
 
-class Styled(str):
+@dataclass(frozen=True)
+class Styled:
     """Text that YAML writes in a style of its own."""
 
+    text: str
     style: str
 
 
 yaml.add_representer(
-    Styled, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", str(text), style=text.style)
+    Styled, lambda dumper, one: dumper.represent_scalar("tag:yaml.org,2002:str", one.text, style=one.style)
 )
 STYLES = ["", "|", ">", '"', "'"]
-
-
-def _styled(text: str, style: str) -> Styled:
-    styled = Styled(text)
-    styled.style = style
-    return styled
 
 
 @pytest.mark.requirement("REC-6")
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize("options", [{}, {"allow_unicode": True}, {"width": 10_000}, {"indent": 4}])
 def test_yaml_in_every_style(tmp_path: Path, style: str, options: dict[str, Any]) -> None:
-    text = _styled(TEXT, style)
+    text = Styled(TEXT, style)
     old = _write(tmp_path / "old.yaml", lambda value: yaml.dump(value, **options), text, text)
     _check(old, tmp_path / "new.yaml")
 
@@ -176,7 +173,7 @@ def test_pairs_of_headers_and_tags_of_classes(tmp_path: Path) -> None:
 @given(text=st.text(max_size=80), style=st.sampled_from(STYLES), unicode=st.booleans())
 def test_any_text_around_a_key_survives(tmp_path: Path, text: str, style: str, unicode: bool) -> None:
     try:
-        whole = _styled(f"{text} {KEY} {text}", style)
+        whole = Styled(f"{text} {KEY} {text}", style)
         dumped = yaml.dump(_cassette(whole, whole), allow_unicode=unicode)
         old = tmp_path / "old.yaml"
         old.write_bytes(dumped.encode())
