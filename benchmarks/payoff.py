@@ -28,7 +28,7 @@ from coldturn.reference.policy import Policy
 from coldturn.reference.prefix.model import Surface
 from coldturn.reference.prompt.zones import Moving, system_text
 from coldturn.reference.spec import AgentSpec, ConnectionSpec
-from coldturn.reference.surface.model import ToolSurface
+from coldturn.reference.surface.model import Reach, ToolSurface
 from coldturn.reference.surface.toolbox import Toolbox
 from coldturn.reference.tokens import estimate_tokens
 from coldturn.reference.wire import encode
@@ -108,16 +108,19 @@ def _body_bytes(tools: tuple[ToolDefinition, ...], system: str) -> int:
 async def call_all(listing: Shown) -> list[str]:
     """Call every tool on its route; the names whose call did not reach the server, or came back as error."""
     failed = []
+    # Facade, search pair and bridge are one name for all tools; asking again costs a look at all of them.
+    reach = listing.box.reach(SERVER, listing.tools[0].name)
     for row in listing.tools:
         before = len(listing.server.called)
-        outcome = await listing.box.call(_call_of(listing.box, row), turn=1, step=1)
+        if reach.route == "direct":
+            reach = listing.box.reach(SERVER, row.name)
+        outcome = await listing.box.call(_call_of(reach, row), turn=1, step=1)
         if outcome.is_error or listing.server.called[before:] != [row.name]:
             failed.append(row.name)
     return failed
 
 
-def _call_of(box: Toolbox, row: CatalogueTool) -> ToolCall:
-    reach = box.reach(row.server, row.name)
+def _call_of(reach: Reach, row: CatalogueTool) -> ToolCall:
     arguments = least(row.input_schema)
     if reach.route == "facade":
         arguments = {"tool": row.name, "input": arguments}
