@@ -1,4 +1,4 @@
-"""200 generated conversations in ten settings of the engine, each request with its estimates."""
+"""200 generated conversations in ten settings of the engine: each request is estimated, then asked."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from coldturn.analysis.registry import shipped, with_parameters
 from coldturn.analysis.simulate import simulator
 from coldturn.reference.prefix.model import Surface
 from engine.conversations import conversation
+from engine.rendering import rendered
 from engine.server import Engine
 
 CHAT, RESPONSES, MESSAGES = Surface.CHAT_COMPLETIONS, Surface.RESPONSES, Surface.MESSAGES
@@ -80,14 +81,19 @@ class Estimates:
 
 
 def run_case(name: str, engine: Engine) -> Tally:
-    """Have the case's conversations, one after the other, with an engine that was just started."""
+    """Have the case's conversations, one after the other, with an engine that was just started.
+
+    An estimate is made of the request's bytes alone, before the engine sees them.
+    """
     case, tally = CASES[name], Tally()
     first = list(CASES).index(name) * CONVERSATIONS
     estimates = Estimates(case.slots, case.similarity)
     for seed in range(first, first + CONVERSATIONS):
         for number, sent in enumerate(conversation(seed, case.surfaces)):
+            prompt = rendered(sent.surface, sent.body)
+            estimated = estimates.observe(prompt)
             asked = engine.ask(sent.surface, sent.body)
-            estimated = estimates.observe(asked.rendered)
+            assert asked.rendered == prompt, f"conversation {seed}, request {number}"
             if estimated != (asked.reads, asked.reads):
                 tally.wrong.append((seed, number, sent.operation, estimated, asked.reads))
             tally.requests += 1

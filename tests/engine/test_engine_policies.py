@@ -16,6 +16,7 @@ from coldturn.reference.policy import POLICIES
 from coldturn.reference.prefix.model import Surface, Zone
 from engine.agent import Step, converse, policy_with_small_limits
 from engine.places import Place, Rendered, named_place
+from engine.rendering import rendered
 from engine.server import Engine
 
 pytestmark = pytest.mark.anyio
@@ -37,7 +38,7 @@ def between_turns(steps: list[Step]) -> list[tuple[Step, Step]]:
     return [(was, now) for was, now in pairwise(steps) if was.span["turn"] != now.span["turn"]]
 
 
-def rendered(step: Step) -> Rendered:
+def text_of(step: Step) -> Rendered:
     return Rendered(step.request, step.asked.rendered)
 
 
@@ -56,10 +57,10 @@ CHANGED: dict[str, dict[str, object]] = {
 def place_that_the_span_names(was: Step, now: Step) -> Place:
     span = now.span
     if span["stable"]:
-        return Place(rendered(was).stable_end(), len(was.asked.rendered))
+        return Place(text_of(was).stable_end(), len(was.asked.rendered))
     return named_place(
-        rendered(was),
-        rendered(now),
+        text_of(was),
+        text_of(now),
         span["break_path"],
         span["break_offset"],
         span["break_block_offset"],
@@ -70,6 +71,7 @@ def check(steps: list[Step]) -> None:
     """Reported reads are those of the rule, and end at the place that the span names."""
     cache = SlotCache(SlotRules())
     for step in steps:
+        assert step.asked.rendered == rendered(step.request.surface, step.request.body)
         assert reads(step) == step.asked.reads == cache.observe(step.asked.rendered).read
         assert step.span["input_tokens_reported"] == len(step.asked.rendered)
     for was, now in pairwise(steps):
@@ -103,7 +105,7 @@ async def test_under_stable_only_the_new_tail_is_computed(
     assert len(within_turns(steps)) == 11
     for was, now in within_turns(steps):
         assert now.span["stable"]
-        assert reads(now) >= rendered(was).stable_end()
+        assert reads(now) >= text_of(was).stable_end()
     causes = [now.span["break_cause"] for _, now in between_turns(steps)]
     assert causes == ["planned_elision", "memory_injection", None]
 
@@ -115,7 +117,7 @@ async def test_under_naive_every_step_computes_the_conversation_again(
     steps = await converse(engine_of(), policy_with_small_limits("naive"), surface, tmp_path)
     for was, now in pairwise(steps):
         assert now.span["break_cause"] == "clock_in_prefix"
-        assert reads(now) < rendered(was).start_of(Zone.HISTORY) < rendered(was).stable_end()
+        assert reads(now) < text_of(was).start_of(Zone.HISTORY) < text_of(was).stable_end()
 
 
 async def test_policies_differ_in_what_the_engine_computes(engine_of: EngineOf, tmp_path: Path) -> None:
