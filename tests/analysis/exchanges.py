@@ -24,6 +24,7 @@ def exchange(
     usage: Mapping[str, Any] | None = None,
     *,
     started: float | None = None,
+    answered: float | None = None,
     response_id: str | None = None,
     text: str = "ok",
     source: str = "log",
@@ -42,6 +43,7 @@ def exchange(
         content_type="application/json",
         started=started,
         fidelity=Fidelity.WIRE,
+        answered=answered,
     )
 
 

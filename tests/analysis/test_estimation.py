@@ -117,6 +117,13 @@ def test_times_that_go_back_are_counted_and_do_not_make_the_cache_younger() -> N
     assert [row.read_estimated for row in found.requests] == [0, 1_920, 0]
 
 
+def test_requests_in_parallel_miss_until_the_first_answer_begins() -> None:
+    sent = chat("gpt-4o", A)
+    times = ((0.0, 2.0), (0.5, 2.5), (1.9, 3.0), (2.0, 4.0))
+    log = [exchange(sent, CHAT, started=started, answered=answered) for started, answered in times]
+    assert [row.read_estimated for row in rows(log)] == [0, 0, 0, 1_920]
+
+
 def test_requests_that_the_server_refused_cache_nothing() -> None:
     sent = chat("gpt-4o", A)
     found = report([exchange(sent, CHAT, status=429), exchange(sent, CHAT), exchange(sent, CHAT)])

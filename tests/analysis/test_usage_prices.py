@@ -10,13 +10,8 @@ import pytest
 from coldturn.analysis.prices import CostEstimate, cost, cost_of, price_of, total
 from coldturn.analysis.registry import shipped
 from coldturn.analysis.ruleset import Price, RuleSet
-from coldturn.analysis.usage import (
-    ProviderTokens,
-    ProviderUsage,
-    UsageByGroup,
-    from_bedrock_headers,
-    normalise,
-)
+from coldturn.analysis.usage import ProviderUsage, UsageByGroup, from_bedrock_headers, normalise
+from coldturn.reference.tokens import ReportedTokens
 
 SHAPES: list[tuple[str, dict[str, Any], tuple[int | None, ...]]] = [
     ("anthropic", {"input_tokens": 21, "cache_creation_input_tokens": 1_733, "cache_read_input_tokens": 7,
@@ -69,7 +64,7 @@ def test_bedrock_tells_its_counts_in_headers_too() -> None:
 
 def _usage(size: int | None, read: int | None) -> ProviderUsage:
     return ProviderUsage(
-        None if size is None else ProviderTokens(size), None if read is None else ProviderTokens(read)
+        None if size is None else ReportedTokens(size), None if read is None else ReportedTokens(read)
     )
 
 

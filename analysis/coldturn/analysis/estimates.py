@@ -14,8 +14,7 @@ from typing import Any
 from coldturn.analysis.findings import ReadError
 from coldturn.analysis.prices import CostEstimate
 from coldturn.analysis.rates import rate
-from coldturn.analysis.usage import ProviderTokens
-from coldturn.reference.tokens import EstimatedTokens
+from coldturn.reference.tokens import EstimatedTokens, ReportedTokens
 
 SCHEMA = "coldturn.estimate/1"
 BLOCK = 128
@@ -70,13 +69,13 @@ class RequestEstimate:
     lineage: str | None
     model: str | None
     rules: str | None
-    input_reported: ProviderTokens | None
+    input_reported: ReportedTokens | None
     input_estimated: EstimatedTokens
     ceiling_estimated: EstimatedTokens
     read_estimated: EstimatedTokens | None
     written_estimated: EstimatedTokens | None
-    read_reported: ProviderTokens | None
-    written_reported: ProviderTokens | None = None
+    read_reported: ReportedTokens | None
+    written_reported: ReportedTokens | None = None
     block: int = BLOCK
     flags: tuple[Flag, ...] = ()
     cost_estimated: CostEstimate | None = None

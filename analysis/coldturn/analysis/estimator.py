@@ -259,6 +259,7 @@ def _cache_request(
         keys=layout.keys,
         ends=ends,
         started=scope.latest if exchange.started is not None else scope.latest or 0.0,
+        readable=exchange.answered if exchange.started is not None else None,
         probes=placed.probes,
         writes=placed.writes,
         answers=answers,

@@ -123,21 +123,20 @@ def _segments(block: Block, weigh: Weigh) -> Iterator[tuple[bytes, int]]:
         yield facts.digest, 0
         return
     header = facts.header
-    share = _image_share(block, weigh)
+    size, total, given = len(facts.content), _weight(block, weigh), 0
     for segment in facts.segments:
-        start, end = segment.start, segment.end
-        units = weigh(facts.content[start:end]) if share is None else int((end - start) * share)
+        upto = total * segment.end // size
         # The header stands in front of the first segment and is part of what must be equal.
-        yield header + segment.digest, units
-        header = b""
+        yield header + segment.digest, upto - given
+        header, given = b"", upto
 
 
-def _image_share(block: Block, weigh: Weigh) -> float | None:
-    """Units per byte of a large image's Base64 text; None of anything else."""
-    size = len(block.facts.content)
-    if block.kind is not BlockKind.IMAGE or size <= IMAGE_TOKENS * BYTES_PER_TOKEN:
-        return None
-    return IMAGE_TOKENS / weigh.tokens_per_unit / size
+def _weight(block: Block, weigh: Weigh) -> int:
+    """Units of a block: it is weighed whole, since pieces of a text have more tokens than the text."""
+    content = block.facts.content
+    if block.kind is BlockKind.IMAGE and len(content) > IMAGE_TOKENS * BYTES_PER_TOKEN:
+        return int(IMAGE_TOKENS / weigh.tokens_per_unit)
+    return weigh(content)
 
 
 def _counted(

@@ -6,6 +6,7 @@ later request repeats it, the same place there; between such anchors the weights
 
 from __future__ import annotations
 
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -85,14 +86,17 @@ def tokenizer(name: str) -> TokenizerWeigh:
     Raises:
         MissingTokenizerError: The package is not installed, or has no such vocabulary.
     """
-    try:
-        package = import_module("bpe_openai")
-    except ImportError as error:
-        raise MissingTokenizerError(name, "install it with: pip install 'coldturn[tokenizer]'") from error
-    known = sorted(known for known in package.list_encoding_names() if known.endswith("_base"))
-    if name not in known:
-        raise MissingTokenizerError(name, f"no such vocabulary; there are {', '.join(known)}")
-    encode = package.get_encoding(name).encode_ordinary
+    with warnings.catch_warnings():
+        # The package reads its vocabularies by a function of the standard library that is deprecated.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        try:
+            package = import_module("bpe_openai")
+        except ImportError as error:
+            raise MissingTokenizerError(name, "install it with: pip install 'coldturn[tokenizer]'") from error
+        known = sorted(known for known in package.list_encoding_names() if known.endswith("_base"))
+        if name not in known:
+            raise MissingTokenizerError(name, f"no such vocabulary; there are {', '.join(known)}")
+        encode = package.get_encoding(name).encode_ordinary
     return TokenizerWeigh(lambda text: len(encode(text)))
 
 

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NewType
+from typing import Any
 
 from coldturn.analysis.rates import rate
-
-ProviderTokens = NewType("ProviderTokens", int)
-"""A count that a provider reported. What we computed is `EstimatedTokens` and is not accepted here."""
+from coldturn.reference.tokens import ReportedTokens
 
 _BEDROCK_HEADERS = {
     "input": "x-amzn-bedrock-input-token-count",
@@ -33,18 +31,18 @@ class ProviderUsage:
         written_long: The part of `written` with a long lifetime.
     """
 
-    input: ProviderTokens | None = None
-    read: ProviderTokens | None = None
-    written: ProviderTokens | None = None
-    written_long: ProviderTokens | None = None
-    output: ProviderTokens | None = None
+    input: ReportedTokens | None = None
+    read: ReportedTokens | None = None
+    written: ReportedTokens | None = None
+    written_long: ReportedTokens | None = None
+    output: ReportedTokens | None = None
 
     @property
-    def fresh(self) -> ProviderTokens | None:
+    def fresh(self) -> ReportedTokens | None:
         """Input that was neither read nor written; None when the input is not reported."""
         if self.input is None:
             return None
-        return ProviderTokens(max(self.input - (self.read or 0) - (self.written or 0), 0))
+        return ReportedTokens(max(self.input - (self.read or 0) - (self.written or 0), 0))
 
 
 def normalise(raw: Mapping[str, Any]) -> ProviderUsage | None:
@@ -114,7 +112,7 @@ def _chat(raw: Mapping[str, Any]) -> ProviderUsage:
     read = _count(raw, details, "cached_tokens")
     whole = _count(raw, "prompt_tokens")
     if whole is None and hit is not None and miss is not None:
-        whole = ProviderTokens(hit + miss)
+        whole = ReportedTokens(hit + miss)
     return ProviderUsage(
         input=whole,
         read=hit if read is None else read,
@@ -140,22 +138,22 @@ _SHAPES = (
 )
 
 
-def _count(raw: object, *path: str) -> ProviderTokens | None:
+def _count(raw: object, *path: str) -> ReportedTokens | None:
     for key in path:
         raw = raw.get(key) if isinstance(raw, Mapping) else None
     if isinstance(raw, float) and raw.is_integer():
         raw = int(raw)
-    return ProviderTokens(raw) if isinstance(raw, int) and not isinstance(raw, bool) and raw >= 0 else None
+    return ReportedTokens(raw) if isinstance(raw, int) and not isinstance(raw, bool) and raw >= 0 else None
 
 
-def _whole(text: str | None) -> ProviderTokens | None:
-    return ProviderTokens(int(text)) if text is not None and text.strip().isdecimal() else None
+def _whole(text: str | None) -> ReportedTokens | None:
+    return ReportedTokens(int(text)) if text is not None and text.strip().isdecimal() else None
 
 
-def _sum(first: ProviderTokens | None, *others: ProviderTokens | None) -> ProviderTokens | None:
+def _sum(first: ReportedTokens | None, *others: ReportedTokens | None) -> ReportedTokens | None:
     if first is None:
         return None
-    return ProviderTokens(first + sum(other or 0 for other in others))
+    return ReportedTokens(first + sum(other or 0 for other in others))
 
 
 @dataclass(slots=True)

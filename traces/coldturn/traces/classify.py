@@ -109,6 +109,16 @@ def started_of(interaction: Interaction) -> float | None:
     return instant(start) if start is not None else http_date(dict(interaction.response_headers))
 
 
+def answered_of(interaction: Interaction) -> float | None:
+    """When the first byte of the response came, by our own timing; None in other recordings."""
+    start = instant(interaction.timing.get("start"))
+    match interaction.timing.get("chunks"):
+        case [[int() | float() as offset, int()], *_] if start is not None:
+            return start + offset
+        case _:
+            return None
+
+
 def instant(value: object) -> float | None:
     """Epoch seconds of a number or an RFC 3339 text (UTC when it names no zone); None for anything else."""
     if isinstance(value, bool):

@@ -28,6 +28,7 @@ class Exchange:
         response_body: Bytes as received (decompressed), or None.
         started: Epoch seconds, or None when the recording has no times.
         headers: Lower-case response header names with their values.
+        answered: Epoch seconds at which the first byte of the response came, or None when that is not known.
     """
 
     source: str
@@ -42,6 +43,7 @@ class Exchange:
     started: float | None
     fidelity: Fidelity
     headers: tuple[tuple[str, str], ...] = ()
+    answered: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

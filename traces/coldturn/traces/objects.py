@@ -28,7 +28,7 @@ def exchange_of_object(text: bytes, *, source: str, entry: int) -> Exchange | En
     """Read one line of JSONL or one element of an array.
 
     A bare body's bytes are those of the line. ``{url, request | request_raw | request_base64, response,
-    started}`` carries them inside; `request` counts as sent the way it stands there.
+    started, answered}`` carries them inside; `request` counts as sent the way it stands there.
     """
     kind = kind_of(text, "")
     if kind is not ExchangeKind.OTHER:
@@ -79,6 +79,7 @@ def _wrapped(parts: dict[str, bytes], source: str, entry: int) -> Exchange:
         content_type=content_type,
         started=_started(parts.get("started")),
         fidelity=Fidelity.WIRE,
+        answered=_started(parts.get("answered")),
     )
 
 

@@ -13,7 +13,7 @@ from typing import IO
 
 from coldturn.reference.prefix.model import Fidelity
 from coldturn.traces.cassette import entries
-from coldturn.traces.classify import PackedBodyError, address, kind_of, started_of, unpacked
+from coldturn.traces.classify import PackedBodyError, address, answered_of, kind_of, started_of, unpacked
 from coldturn.traces.errors import UnreadableJsonError
 from coldturn.traces.exchange import EntryError, Exchange
 from coldturn.traces.interaction import Interaction
@@ -78,6 +78,7 @@ def exchange_of(interaction: Interaction, *, source: str) -> Exchange | EntryErr
         started=started_of(interaction),
         fidelity=interaction.fidelity,
         headers=headers,
+        answered=answered_of(interaction),
     )
 
 
