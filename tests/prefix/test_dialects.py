@@ -296,6 +296,8 @@ def test_explicit_breakpoints_of_openai_and_cache_points_of_bedrock_are_markers(
     request = read({"input": [{"role": "user", "content": [part]}]})
     assert request.markers == (Marker("$.input[0].content[0]", 0, b'{"mode":"explicit"}'),)
     point = {"cachePoint": {"type": "default"}}
+    first = read({"system": [{"cachePoint": {"type": "default"}}, {"text": "s"}], "messages": []})
+    assert [(one.path, one.block) for one in first.markers] == [("$.system[0]", None)]
     bedrock = read(
         {"system": [{"text": "s"}, point], "messages": [{"role": "user", "content": [{"text": "q"}, point]}]}
     )

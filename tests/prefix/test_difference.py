@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coldturn.reference.prefix.difference import common_prefix, first_difference, has_wire_drift
+from coldturn.reference.prefix.difference import common_prefix, first_difference, has_wire_drift, wire_offset
 from coldturn.reference.prefix.model import Fidelity, Zone
 from coldturn.reference.prefix.request import PromptRequest, read_request
 
@@ -56,6 +56,12 @@ def test_a_tool_put_in_is_told_at_its_place_in_the_child() -> None:
     assert (last.side, last.path, last.block_offset) == ("child", "$.tools[1]", 0)
 
 
+def test_tools_in_another_order_are_told_in_the_child() -> None:
+    found = first_difference(chat("q", tools="abc"), chat("q", tools="bac"))
+    assert found is not None
+    assert (found.side, found.path) == ("child", "$.tools[0]")
+
+
 def test_an_edit_that_repeats_a_later_message_is_no_removal() -> None:
     found = first_difference(chat("a", "go", "b", "go", "c"), chat("b", "go", "b", "go", "c"))
     assert found is not None
@@ -79,6 +85,25 @@ def test_the_wire_offset_goes_through_escapes() -> None:
     assert found.block_offset == 4
     child = chat('é"\n2')
     assert found.wire_offset == child.body.index(b'2"}')
+
+
+def test_the_wire_offset_goes_through_ids_and_escapes_of_json_content() -> None:
+    def call(argument: str, name: str = "f") -> PromptRequest:
+        function = {"arguments": argument, "name": name}
+        calls = [{"type": "function", "id": "call_1", "function": function}]
+        return chat({"role": "assistant", "tool_calls": calls})
+
+    child = call("x\t")
+    found = first_difference(call("x\n"), child)
+    assert found is not None
+    assert child.body[: found.wire_offset].endswith(b'"arguments": "x\\')
+    content = child.blocks[0].facts.content
+    assert content == b'{"type":"function","function":{"arguments":"x\\t","name":"f"}}'
+    behind_type = wire_offset(child, 0, content.index(b',"function":'))
+    assert behind_type is not None
+    assert child.body[behind_type:].startswith(b', "function"')
+    key = wire_offset(child, 0, content.index(b'"function":'))
+    assert key == behind_type + 2
 
 
 def test_a_text_that_goes_on_differs_behind_its_end() -> None:

@@ -110,6 +110,8 @@ def test_a_transient_block_in_mid_history_is_part_of_the_prefix() -> None:
         labels = Labels(zones={"$.messages[0].content[1]": Zone.TRANSIENT})
         return ledger_of(read_request(json.dumps(body).encode(), labels=labels))
 
+    own = hashes(found("10:01"))
+    assert own[Zone.TRANSIENT][1] == own[Zone.HISTORY][1]
     zones, prefixes = same(found("10:01"), found("10:02"))
     assert zones == list(ZONES[:4])
     assert prefixes == list(ZONES[:3])

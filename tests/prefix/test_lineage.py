@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -13,9 +14,10 @@ from hypothesis import strategies as st
 from coldturn.reference.prefix import lineage_search
 from coldturn.reference.prefix.difference import common_elements, first_difference
 from coldturn.reference.prefix.lineage import Lineages, Placement
+from coldturn.reference.prefix.lineage_node import Node
 from coldturn.reference.prefix.lineage_search import LEAST_SHARED
 from coldturn.reference.prefix.request import PromptRequest, read_request
-from coldturn.reference.prefix.shared import SMALL
+from coldturn.reference.prefix.shared import SMALL, Profile
 
 SYSTEM = "# Rules\n\n" + "\n\n".join(
     f"Rule {number}: be careful with {number} things." for number in range(40)
@@ -149,6 +151,33 @@ def test_only_the_most_recent_are_kept_and_an_evicted_parent_is_told() -> None:
     for name in ("r1", "r2"):
         named.place(respond("a", instructions=name * 300), response_id=name)
     assert named.place(respond("x", "r1")).evicted
+
+
+def test_a_session_is_let_go_as_a_whole_and_a_fork_keeps_what_it_left_from() -> None:
+    lineages = Lineages(most_leaves=2)
+    store = lineages._store
+    for texts in ("a", "ab", "abc", "abx"):
+        lineages.place(chat(*(text * 200 for text in texts), system=""))
+    other = lineages.place(chat("other " * 99, system=""))
+    assert sorted(store._inner) == [0, 1]
+    lineages.place(chat("another " * 99, system=""))
+    assert sorted(store._inner) == []
+    assert sorted(store._leaves) == [other.index, other.index + 1]
+    assert sorted(store._forgotten) == [2, 3]
+    evicted = lineages.place(chat("a" * 200, "b" * 200, "x" * 200, "more", system=""))
+    assert (evicted.parent_index, evicted.evicted) == (3, True)
+
+
+def test_what_continued_a_request_that_is_let_go_hangs_below_its_parent() -> None:
+    texts = ["a" * 50, "b" * 50, "c" * 50]
+    requests = [chat(*texts[:3]), chat(texts[0], texts[2]), chat(texts[0])]
+    nodes = [Node(at, None, one, "x", (None,), None) for at, one in enumerate(requests)]
+    for parent, child in pairwise(nodes):
+        child.continues(parent, Profile(child.request).shared_bytes(parent.request))
+    nodes[1].release()
+    assert nodes[2].parent is nodes[0]
+    assert nodes[0].children == [nodes[2]]
+    assert nodes[2].missing == nodes[2].missing_above == 100
 
 
 def test_memory_is_bounded_by_content_bytes_too() -> None:

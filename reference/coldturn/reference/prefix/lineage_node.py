@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from coldturn.reference.prefix.difference import extends
 from coldturn.reference.prefix.request import PromptRequest
+from coldturn.reference.prefix.shared import element_digests
 
 
 @dataclass(slots=True, eq=False)
@@ -77,3 +78,8 @@ class Forgotten:
     lineage: str
     size: int
     digests: array[int]
+
+    @classmethod
+    def of(cls, node: Node) -> Forgotten:
+        """What is left of a node."""
+        return cls(node.index, node.lineage, node.size, element_digests(node.request))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Collection, Hashable
 
+from coldturn.reference.prefix.difference import extends
 from coldturn.reference.prefix.lineage_index import LineageIndex
 from coldturn.reference.prefix.lineage_node import Forgotten, Node
-from coldturn.reference.prefix.shared import element_digests
 
 MOST_FORGOTTEN = 1000
 MOST_RESPONSES = 10_000
@@ -40,17 +40,14 @@ class Pool:
         self.index = LineageIndex(self.nodes.values)
 
     def release(self, node: Node) -> Node | None:
-        """Let a node go; returns its parent when that is a leaf again."""
+        """Let a node go; returns its parent when that is left without any child."""
         if self.index is not None:
             self.index.release(node)
         del self.nodes[node.index]
         self._leaves.pop(node.index, None)
         parent = node.parent
         node.release()
-        if parent is None or parent.children:
-            return None
-        self._leaves[parent.index] = parent
-        return parent
+        return None if parent is None or parent.children else parent
 
     def latest_leaves(self) -> list[Node]:
         """The leaves, the latest first."""
@@ -108,22 +105,31 @@ class Store:
 
     def _trim(self) -> None:
         while len(self._inner) > self._most_inner or (self._inner and self._bytes > self._most_bytes):
-            self._forget(self._inner.popitem(last=False)[1])
+            node = self._inner.popitem(last=False)[1]
+            if not any(extends(node.request, child.request) for child in node.children):
+                self._keep_digests(node)
+            self._let_go(node)
         while len(self._leaves) > self._most_leaves or (
             len(self._leaves) > 1 and self._bytes > self._most_bytes
         ):
-            self._forget(self._leaves.popitem(last=False)[1])
+            self._let_go_branch(self._leaves.popitem(last=False)[1])
 
-    def _forget(self, node: Node) -> None:
-        self._bytes -= node.own_bytes
-        parent = self._pools[node.key].release(node)
-        if parent is not None:
-            # What continued it is gone, so it goes next; until then it may be continued again.
-            self._leaves[parent.index] = self._inner.pop(parent.index)
-            self._leaves.move_to_end(parent.index, last=False)
-        left = Forgotten(node.index, node.lineage, node.size, element_digests(node.request))
-        self._forgotten[node.index] = (node.key, left)
+    def _let_go_branch(self, leaf: Node) -> None:
+        """Let a leaf go, and what only it continued: its digests tell of all of them."""
+        self._keep_digests(leaf)
+        parent = self._let_go(leaf)
+        while parent is not None:
+            del self._inner[parent.index]
+            parent = self._let_go(parent)
+
+    def _keep_digests(self, node: Node) -> None:
+        self._forgotten[node.index] = node.key, Forgotten.of(node)
         if len(self._forgotten) > MOST_FORGOTTEN:
             self._forgotten.popitem(last=False)
+
+    def _let_go(self, node: Node) -> Node | None:
+        """Let a node go; returns its parent when nothing continues that any more."""
+        self._bytes -= node.own_bytes
         if node.response_id is not None and (node.key, node.response_id) in self._responses:
-            self._responses[node.key, node.response_id] = left
+            self._responses[node.key, node.response_id] = Forgotten.of(node)
+        return self._pools[node.key].release(node)
