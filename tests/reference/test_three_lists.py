@@ -57,8 +57,8 @@ async def talking(
     async with Hub(Limits(backoff=None)) as hub:
         for one, server in zip(spec.connections, (git, files), strict=True):
             await hub.connect(one, lambda server=server: server.server)  # type: ignore[misc] # bound at once
-        host = Host(hub, store, (TODO,))
-        yield open_run(spec, policy, host, model, memory="tea", system_prompt=override), model
+        host = Host(hub, store, (TODO,), system_prompt=override)
+        yield open_run(spec, policy, host, model, memory="tea"), model
     store.close()
 
 

@@ -8,7 +8,6 @@ from coldturn.reference.model import ModelRequest
 from coldturn.reference.observer import ServerState, StepInfo, TurnInfo
 from coldturn.reference.prefix.causes import compare
 from coldturn.reference.prefix.errors import ColdturnError
-from coldturn.reference.prefix.ledger import ledger_of
 from coldturn.reference.prefix.request import read_request
 from coldturn.reference.prompt.assembly import Assembled
 from coldturn.reference.prompt.elision import READER_NAME
@@ -117,7 +116,7 @@ def _describe(run: Run, assembled: Assembled, turn: int, step: int) -> StepInfo:
         model=run.spec.model,
         scope=f"{surface.provider}/{run.spec.model}",
         body=encoded.body,
-        ledger=ledger_of(request),
+        ledger=run.ledgers.of(request),
         markers=request.markers,
         base=None if before is None else (before.turn, before.step),
         comparison=None if before is None else compare(before.request, request),

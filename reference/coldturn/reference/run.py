@@ -16,6 +16,7 @@ from coldturn.reference.observer import NullObserver, Observer
 from coldturn.reference.policy import Policy
 from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.reference.prefix.request import PromptRequest
+from coldturn.reference.prefix.running_ledger import RunningLedger
 from coldturn.reference.prompt.assembly import Assembly
 from coldturn.reference.prompt.reader import reader_tool
 from coldturn.reference.prompt.skills import skill_tool
@@ -122,6 +123,7 @@ class Run:
         self.reminders: dict[str, str] = {}
         self.assembly = Assembly(spec, policy, settings, system_prompt)
         self.fragments = Fragments()
+        self.ledgers = RunningLedger()
         self.sent: SentRequest | None = None
         self.turns = 0
         self.calls = 0
@@ -183,6 +185,7 @@ class Host:
 
     `settings` are members of every request that are no prompt; a live host streams (`streaming_settings`).
     `partition` says on whose authorisation the connections were made: catalogues are not shared across it.
+    `system_prompt` stands for what the Spec says of the agent (see `Run`).
     """
 
     hub: Hub
@@ -190,6 +193,7 @@ class Host:
     tools: tuple[HostTool, ...] = ()
     settings: Mapping[str, Setting] = field(default_factory=dict)
     partition: str = ""
+    system_prompt: str | None = None
 
 
 def open_run(
@@ -201,8 +205,6 @@ def open_run(
     clock: Clock | None = None,
     run_id: str = "run-1",
     memory: str = "",
-    *,
-    system_prompt: str | None = None,
 ) -> Run:
     """Start a Run with a Toolbox of its own, whose reader reads this Run's log.
 
@@ -215,7 +217,6 @@ def open_run(
         clock: Where time comes from.
         run_id: Distinguishes Runs.
         memory: What is remembered of the user at the start.
-        system_prompt: The host's own text in place of what the Spec says of the agent (see `Run`).
     """
     observer = observer or NullObserver()
     clock = clock or SystemClock()
@@ -234,5 +235,5 @@ def open_run(
         memory,
         log=log,
         settings=host.settings,
-        system_prompt=system_prompt,
+        system_prompt=host.system_prompt,
     )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, compress
+from operator import attrgetter, is_not
 
 from coldturn.reference.prefix.elements import Content, Element
 from coldturn.reference.prefix.model import Block, BlockFacts, Fidelity, Zone
@@ -70,10 +72,8 @@ def common_elements(parent: PromptRequest, child: PromptRequest) -> int:
     now: Sequence[Content] = child.contents
     if extends(parent, child):
         return len(was)
-    for index, (one, other) in enumerate(zip(was, now, strict=False)):
-        if one is not other:
-            return index
-    return min(len(was), len(now))
+    # By halves, since slices of tuples compare by identity at the speed of C.
+    return bisect_left(range(min(len(was), len(now))), True, key=lambda end: was[: end + 1] != now[: end + 1])
 
 
 def extends(parent: PromptRequest, child: PromptRequest) -> bool:
@@ -87,7 +87,8 @@ def has_wire_drift(parent: PromptRequest, child: PromptRequest) -> bool:
         return False
     count = common_elements(parent, child)
     was, now = _elements(parent)[:count], _elements(child)[:count]
-    return any(one is not other and one.bare != other.bare for one, other in zip(was, now, strict=True))
+    others = compress(zip(was, now, strict=True), map(is_not, was, now))
+    return any(one.bare != other.bare for one, other in others)
 
 
 def _repeats(was: PlacedGroup, now: PlacedGroup) -> bool:
@@ -108,8 +109,8 @@ def first_difference(parent: PromptRequest, child: PromptRequest) -> Difference 
         return None
     skipped = common_elements(parent, child)
     facts = parent.contents[:skipped]
-    index = sum(len(one.facts) for one in facts)
-    offset = sum(one.size for one in facts)
+    index = sum(map(len, map(attrgetter("facts"), facts)))
+    offset = sum(map(attrgetter("size"), facts))
     was, now = parent.blocks, child.blocks
     while index < len(was) and index < len(now) and _same(was[index].facts, now[index].facts):
         offset += len(was[index].facts.content)

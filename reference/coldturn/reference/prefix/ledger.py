@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import accumulate
 
 from xxhash import xxh3_128, xxh3_128_digest
 
@@ -65,20 +65,90 @@ class Ledger:
 
 
 def ledger_of(request: PromptRequest) -> Ledger:
-    """Compute a request's ledger, by xxh3-128. Once its body is gone, the wire hash is that of nothing."""
-    segments = [_segments(block) for block in request.blocks]
+    """Compute a request's ledger, by xxh3-128. Once its body is gone, the wire hash is that of nothing.
+
+    For requests that grow out of one another `RunningLedger` gives the same for less.
+    """
+    state = LedgerState()
+    segments, ends = state.add(request.blocks)
+    return finished(request, state, tuple(segments), tuple(ends))
+
+
+def finished(
+    request: PromptRequest, state: LedgerState, segments: tuple[SegmentHash, ...], ends: tuple[int, ...]
+) -> Ledger:
+    """The ledger of a request all of whose blocks `state` has met."""
     settings = b"".join(
         b"%d:%b=%d:%b," % (len(key), key.encode("utf-8", "surrogatepass"), len(value), value)
         for key, value in sorted(request.settings.items())
     )
     return Ledger(
-        zones=_zones(request.blocks, [len(one) for one in segments]),
-        segments=tuple(segment for block in segments for segment in block),
+        zones=state.zones(),
+        segments=segments,
         wire_hash=xxh3_128_digest(request.body).hex(),
         settings_hash=xxh3_128_digest(settings).hex(),
         content_bytes=request.content_bytes,
-        block_ends=tuple(accumulate(len(block) for block in segments)),
+        block_ends=ends,
     )
+
+
+class LedgerState:
+    """The hashes of the blocks met so far, in render order."""
+
+    __slots__ = ("_count", "_last", "_own", "_rolling", "_segments", "_segments_by_zone", "_sizes")
+
+    def __init__(self) -> None:
+        self._own = {zone: xxh3_128() for zone in ZONES}
+        self._rolling = xxh3_128()
+        self._sizes = dict.fromkeys(ZONES, 0)
+        self._segments_by_zone = dict.fromkeys(ZONES, 0)
+        self._last: dict[Zone, tuple[int, str]] = {}
+        self._count = self._segments = 0
+
+    def copy(self) -> LedgerState:
+        """The same, to go on from twice."""
+        other = LedgerState.__new__(LedgerState)
+        other._own = {zone: one.copy() for zone, one in self._own.items()}
+        other._rolling = self._rolling.copy()
+        other._sizes, other._segments_by_zone = dict(self._sizes), dict(self._segments_by_zone)
+        other._last = dict(self._last)
+        other._count, other._segments = self._count, self._segments
+        return other
+
+    def add(self, blocks: Iterable[Block]) -> tuple[list[SegmentHash], list[int]]:
+        """Meet the next blocks; returns their segments, and how many there are up to the end of each."""
+        found: list[SegmentHash] = []
+        ends: list[int] = []
+        for block in blocks:
+            segments = _segments(block)
+            zone, facts = block.zone, block.facts
+            self._own[zone].update(facts.digest)
+            self._rolling.update(facts.digest)
+            self._sizes[zone] += len(facts.content)
+            self._segments_by_zone[zone] += len(segments)
+            self._last[zone] = self._count, self._rolling.hexdigest()
+            self._count += 1
+            self._segments += len(segments)
+            found += segments
+            ends.append(self._segments)
+        return found, ends
+
+    def zones(self) -> tuple[ZoneHash, ...]:
+        """The five zones as they stand now."""
+        found = []
+        reached = -1, xxh3_128().hexdigest()
+        for zone in ZONES:
+            reached = max(reached, self._last.get(zone, reached))
+            found.append(
+                ZoneHash(
+                    zone,
+                    self._sizes[zone],
+                    self._segments_by_zone[zone],
+                    self._own[zone].hexdigest(),
+                    reached[1],
+                )
+            )
+        return tuple(found)
 
 
 def _segments(block: Block) -> list[SegmentHash]:
@@ -101,23 +171,3 @@ def _segments(block: Block) -> list[SegmentHash]:
         digest = xxh3_128_digest(facts.header + b"\0" + first.digest)
         found[0] = SegmentHash(digest, first.bytes, first.key, first.kind, first.zone)
     return found
-
-
-def _zones(blocks: tuple[Block, ...], counts: list[int]) -> tuple[ZoneHash, ...]:
-    own = {zone: xxh3_128() for zone in ZONES}
-    sizes = dict.fromkeys(ZONES, 0)
-    segments = dict.fromkeys(ZONES, 0)
-    rolling = xxh3_128()
-    last: dict[Zone, tuple[int, str]] = {}
-    for index, (block, count) in enumerate(zip(blocks, counts, strict=True)):
-        own[block.zone].update(block.facts.digest)
-        rolling.update(block.facts.digest)
-        sizes[block.zone] += len(block.facts.content)
-        segments[block.zone] += count
-        last[block.zone] = index, rolling.hexdigest()
-    found = []
-    reached = -1, xxh3_128().hexdigest()
-    for zone in ZONES:
-        reached = max(reached, last.get(zone, reached))
-        found.append(ZoneHash(zone, sizes[zone], segments[zone], own[zone].hexdigest(), reached[1]))
-    return tuple(found)

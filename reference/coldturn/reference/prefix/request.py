@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import compress, count
+from operator import attrgetter
 from urllib.parse import unquote, urlsplit
 
+from coldturn.reference.prefix.blocks import Blocks
 from coldturn.reference.prefix.elements import Content, Element, Piece
-from coldturn.reference.prefix.model import NO_LABELS, Block, Fidelity, Labels, Marker, Surface, Zone
+from coldturn.reference.prefix.model import NO_LABELS, Fidelity, Labels, Marker, Surface, Zone
 from coldturn.reference.prefix.reading import PlacedGroup, Reading
 from coldturn.reference.prefix.recognise import recognise_surface
 from coldturn.reference.prefix.splice import read_again
@@ -18,6 +21,7 @@ from coldturn.reference.prefix.unloaded import only_appends, set_aside
 
 __all__ = ["PromptRequest", "read_request", "recognise_surface"]
 
+_markers_of = attrgetter("markers")
 _MODEL_IN_PATH = re.compile(r"/models?/([^/:]+(?::\d+)?)")
 
 
@@ -87,15 +91,15 @@ class PromptRequest:
         if self.unloaded:
             self.contents = tuple(element.content for one in self.groups for element in one.elements)
             self.content_bytes -= sum(one.content.size for one in self.unloaded)
-        self._blocks: tuple[Block, ...] | None = None
+        self._blocks: Blocks | None = None
         self._markers: tuple[Marker, ...] | None = None
         self._flags: tuple[str, ...] | None = None
 
     @property
-    def blocks(self) -> tuple[Block, ...]:
+    def blocks(self) -> Blocks:
         """Every block in render order."""
         if self._blocks is None:
-            self._blocks = tuple(block for placed in self.groups for block in _blocks(placed, self.labels))
+            self._blocks = Blocks(self.groups, self.labels)
         return self._blocks
 
     @property
@@ -122,12 +126,14 @@ class PromptRequest:
             yield Marker("$", None, marker)
         base = 0
         for placed in self.groups:
-            for index, element in enumerate(placed.elements):
-                for found in element.markers:
-                    block = base + found.piece
+            # Most elements have none, and there may be thousands.
+            for index in compress(count(), map(_markers_of, placed.elements)):
+                first = self.blocks.start(base + index)
+                for found in placed.elements[index].markers:
+                    block = first + found.piece
                     path = placed.path(index) + found.suffix
                     yield Marker(path, block if block >= 0 else None, found.value)
-                base += len(element.pieces)
+            base += len(placed.elements)
 
     def located(self, block: int) -> tuple[int, bytes, Piece]:
         """Of a block by its index: where its element starts in the body, the element's bytes, and the piece.
@@ -135,13 +141,9 @@ class PromptRequest:
         Raises:
             IndexError: when there is no such block.
         """
-        left = block
-        for placed in self.groups:
-            for start, element in zip(placed.starts, placed.elements, strict=True):
-                if left < len(element.pieces):
-                    return start, self.body[start : start + element.size], element.pieces[left]
-                left -= len(element.pieces)
-        raise IndexError(block)
+        placed, index, piece = self.blocks.find(block)
+        start, element = placed.start(index), placed.elements[index]
+        return start, self.body[start : start + element.size], element.pieces[piece]
 
     def goes_on_from(self, parent: PromptRequest) -> bool:
         """Whether tools that are not loaded were at most added to since `parent`."""
@@ -173,30 +175,6 @@ def _tools(request: PromptRequest) -> tuple[Element, ...]:
     return tuple(
         element for one in request.groups if one.group.zone is Zone.TOOLS for element in one.elements
     )
-
-
-def _blocks(placed: PlacedGroup, labels: Labels) -> Iterator[Block]:
-    zones = labels.zones
-    group, leading = placed.group, placed.leading
-    for index, (element, start) in enumerate(zip(placed.elements, placed.starts, strict=True)):
-        outer = f"{group.key}[{index}]" if placed.listed else group.key
-        usual = Zone.SYSTEM if index < leading else group.zone
-        for kind, suffix, title, role, name, call_id, (begin, end), _, _, facts in element.pieces:
-            place = outer + suffix
-            path = "$." + place
-            # By position: a break in a long session makes thousands of these.
-            yield Block(
-                (zones.get(path) or zones.get("$." + outer) or usual) if zones else usual,
-                kind,
-                path,
-                f"{place} {title}" if title else place,
-                role,
-                index if group.numbered else None,
-                name,
-                call_id,
-                (start + begin, start + end),
-                facts,
-            )
 
 
 def read_request(

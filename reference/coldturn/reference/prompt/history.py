@@ -104,6 +104,9 @@ class History:
         boundary = self.boundary
         changed: set[str] = set()
         for turn, results in list(self._open_turns.items()):
+            if self._places[results[0].handle] >= boundary:
+                # In order of place: the boundary has passed none of them.
+                continue
             passed = [result for result in results if self._places[result.handle] < boundary]
             changed |= self._show(passed, shorten(passed, self.limits, self._capped))
             if self._places[results[-1].handle] < min(boundary, self.last_user):

@@ -23,7 +23,8 @@ _SPEAKS_OF_NOW = re.compile(
 )
 _GIT = re.compile(
     r"^[^\w\n]*(?:git (?:status|branch|commit|head|state|repo)|is (?:this )?(?:directory )?a git repo"
-    r"|on branch|(?:current |main )?branch|head(?: commit)?|recent commits?|working tree|your branch is)\b[^\n]*$",
+    r"|on branch|(?:current |main )?branch|head(?: commit)?|recent commits?|working tree|your branch is)"
+    r"\b[^\n]*$",
     re.IGNORECASE | re.MULTILINE,
 )
 _GIT_VALUE = re.compile(r"[:=]\s*\S|^\W*(?:on branch|your branch is)\b", re.IGNORECASE)

@@ -1,0 +1,129 @@
+"""A request's blocks, each made when somebody looks at it: a step of a long session looks at a few."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, chain
+from operator import attrgetter
+from typing import overload
+
+from coldturn.reference.prefix.model import Block, Labels, Zone
+from coldturn.reference.prefix.reading import PlacedGroup
+
+_pieces_of = attrgetter("pieces")
+
+
+class Blocks(Sequence[Block]):
+    """The blocks of one request in render order. Equal indices give the identical block."""
+
+    __slots__ = ("_all", "_ends", "_groups", "_labels", "_made")
+
+    def __init__(self, groups: tuple[PlacedGroup, ...], labels: Labels) -> None:
+        self._groups = groups
+        self._labels = labels
+        elements = chain.from_iterable(placed.elements for placed in groups)
+        self._ends = [0, *accumulate(map(len, map(_pieces_of, elements)))]
+        self._made: dict[int, tuple[Block, ...]] = {}
+        self._all: tuple[Block, ...] | None = None
+
+    def __len__(self) -> int:
+        return self._ends[-1]
+
+    @overload
+    def __getitem__(self, index: int) -> Block: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Block, ...]: ...
+    def __getitem__(self, index: int | slice) -> Block | tuple[Block, ...]:
+        if isinstance(index, slice) or self._all is not None:
+            return self._every()[index]
+        element, piece = self._place(index)
+        return self._of(element)[piece]
+
+    def __iter__(self) -> Iterator[Block]:
+        return iter(self._every())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Blocks | tuple) and self._every() == tuple(other)
+
+    __hash__ = None  # type: ignore[assignment] # as of any sequence that is compared by what it holds
+
+    def start(self, element: int) -> int:
+        """Index of the first block of an element; elements are counted over all groups."""
+        return self._ends[element]
+
+    def of_elements(self, first: int, end: int) -> Iterator[Block]:
+        """The blocks of some elements, counted over all groups."""
+        return chain.from_iterable(self._of(element) for element in range(first, end))
+
+    def find(self, index: int) -> tuple[PlacedGroup, int, int]:
+        """Where a block stands: the group, the element's index in it, the piece's index in that.
+
+        Raises:
+            IndexError: when there is no such block.
+        """
+        element, piece = self._place(index)
+        placed, inside = self._element(element)
+        return placed, inside, piece
+
+    def _place(self, index: int) -> tuple[int, int]:
+        if index < 0:
+            index += len(self)
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        element = bisect_right(self._ends, index) - 1
+        return element, index - self._ends[element]
+
+    def _element(self, element: int) -> tuple[PlacedGroup, int]:
+        for placed in self._groups:
+            if element < len(placed.elements):
+                return placed, element
+            element -= len(placed.elements)
+        raise IndexError(element)
+
+    def _of(self, element: int) -> tuple[Block, ...]:
+        made = self._made.get(element)
+        if made is None:
+            placed, index = self._element(element)
+            made = self._made[element] = tuple(_blocks(placed, self._labels, index, index + 1))
+        return made
+
+    def _every(self) -> tuple[Block, ...]:
+        if self._all is None:
+            if self._made:
+                # Blocks that were given out stay the ones that they are.
+                self._all = tuple(self.of_elements(0, len(self._ends) - 1))
+            else:
+                groups = self._groups
+                self._all = tuple(
+                    block
+                    for placed in groups
+                    for block in _blocks(placed, self._labels, 0, len(placed.elements))
+                )
+            self._made.clear()
+        return self._all
+
+
+def _blocks(placed: PlacedGroup, labels: Labels, first: int, end: int) -> Iterator[Block]:
+    zones = labels.zones
+    group, leading = placed.group, placed.leading
+    for index in range(first, end):
+        element, start = placed.elements[index], placed.start(index)
+        outer = f"{group.key}[{index}]" if placed.listed else group.key
+        usual = Zone.SYSTEM if index < leading else group.zone
+        for kind, suffix, title, role, name, call_id, (begin, stop), _, _, facts in element.pieces:
+            place = outer + suffix
+            path = "$." + place
+            # By position: a break in a long session makes thousands of these.
+            yield Block(
+                (zones.get(path) or zones.get("$." + outer) or usual) if zones else usual,
+                kind,
+                path,
+                f"{place} {title}" if title else place,
+                role,
+                index if group.numbered else None,
+                name,
+                call_id,
+                (start + begin, start + stop),
+                facts,
+            )

@@ -1,0 +1,91 @@
+"""The ledgers of requests that grow out of one another: what stands still is hashed once."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from dataclasses import dataclass
+
+from coldturn.reference.prefix.ledger import Ledger, LedgerState, SegmentHash, finished
+from coldturn.reference.prefix.request import PromptRequest
+
+_KEPT = 8
+"""Places near the end of a request at which the next one may go on."""
+
+_ELEMENT = re.compile(r"\$\.(\w+)(?:\[(\d+)\])?")
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """The state in front of an element, and how many segments and blocks stand before it."""
+
+    element: int
+    state: LedgerState
+    segments: int
+    blocks: int
+
+
+class RunningLedger:
+    """Gives each request's ledger as `ledger_of` does; a request that repeats the last one costs what is new.
+
+    It holds the last request alone. One whose older parts changed is hashed from the start.
+    """
+
+    def __init__(self) -> None:
+        self._last: PromptRequest | None = None
+        self._segments: tuple[SegmentHash, ...] = ()
+        self._ends: tuple[int, ...] = ()
+        self._places: list[_Place] = []
+
+    def of(self, request: PromptRequest) -> Ledger:
+        """The ledger of the next request."""
+        place = self._go_on_from(request)
+        state = place.state.copy()
+        segments, ends = list(self._segments[: place.segments]), list(self._ends[: place.blocks])
+        elements = len(request.contents)
+        places = [one for one in self._places if one.element <= place.element][-_KEPT:]
+        first = max(place.element, elements - _KEPT)
+        for start, end in [(place.element, first), *((at, at + 1) for at in range(first, elements))]:
+            if places[-1:] == [] or places[-1].element < start:
+                places.append(_Place(start, state.copy(), len(segments), len(ends)))
+            added, added_ends = state.add(request.blocks.of_elements(start, end))
+            segments += added
+            ends += added_ends
+        self._last, self._places = request, places[-_KEPT:]
+        self._segments, self._ends = tuple(segments), tuple(ends)
+        return finished(request, state, self._segments, self._ends)
+
+    def _go_on_from(self, request: PromptRequest) -> _Place:
+        same = 0 if self._last is None else _repeated(self._last, request)
+        fitting = [place for place in self._places if place.element <= same]
+        return fitting[-1] if fitting else _Place(0, LedgerState(), 0, 0)
+
+
+def _repeated(was: PromptRequest, now: PromptRequest) -> int:
+    """How many elements say the same at the same place and in the same zone, from the start."""
+    if _shape(was) != _shape(now):
+        return 0
+    limit = min(len(was.contents), len(now.contents))
+    for path, _ in was.labels.zones.items() ^ now.labels.zones.items():
+        limit = min(limit, _element(now, path))
+    return bisect_left(range(limit), True, key=lambda end: was.contents[: end + 1] != now.contents[: end + 1])
+
+
+def _shape(request: PromptRequest) -> list[tuple[str, bool, int, int]]:
+    """Where groups begin: the last one's end is free to move."""
+    begins, found = 0, []
+    for placed in request.groups:
+        found.append((placed.group.key, placed.listed, placed.leading, begins))
+        begins += len(placed.elements)
+    return found
+
+
+def _element(request: PromptRequest, path: str) -> int:
+    """The ordinal of the element that a path names; 0 when it names none, so that nothing is relied on."""
+    match = _ELEMENT.match(path)
+    base = 0
+    for placed in request.groups:
+        if match is not None and placed.group.key == match[1]:
+            return base + int(match[2] or 0)
+        base += len(placed.elements)
+    return 0
