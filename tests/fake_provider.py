@@ -76,14 +76,13 @@ class FakeProvider:
     Attributes:
         bodies: Of the requests, in order, as they arrived.
         headers: Of the requests.
-        stalled: Set while a `Stall` waits.
+        gone: Set when a `Stall` is no longer listened to.
     """
 
     script: list[Answer]
     url: str = ""
     bodies: list[bytes] = field(default_factory=list)
     headers: list[Mapping[str, str]] = field(default_factory=list)
-    stalled: threading.Event = field(default_factory=threading.Event)
     gone: threading.Event = field(default_factory=threading.Event)
 
     def environment(self, key: str = "sk-test-0123456789abcdef") -> dict[str, str]:
@@ -132,9 +131,8 @@ class FakeProvider:
 
         *begun, _last = list(events(surface, Say([answer.first]), len(self.bodies)))
         try:
-            for event in begun[: 3 if surface == "messages" else 2]:
+            for event in begun[: 2 if surface == "chat_completions" else 3]:
                 yield event
-            self.stalled.set()
             await anyio.sleep_forever()
         finally:
             self.gone.set()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -63,6 +63,14 @@ def run(
     raise typer.Exit(code)
 
 
+def _edit_lines() -> None:
+    """Let `input` edit lines and remember them, where Python was built with that."""
+    with suppress(ImportError):
+        import readline
+
+        readline.set_auto_history(True)
+
+
 @contextmanager
 def _opened(agent: AgentFile, options: LiveOptions) -> Iterator[_Conversation]:
     """The agent lives in a thread of its own: this one reads the keyboard and gets the signals."""
@@ -92,6 +100,8 @@ class _Conversation:
     def many(self) -> int:
         """Take a turn for each line of the user. Typed errors are told; only those of a script matter."""
         typed = sys.stdin.isatty()
+        if typed:
+            _edit_lines()
         codes: list[int] = []
         while (line := self._line(typed=typed)) is not None:
             if line.strip():
