@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
+from coldturn.analysis.layout import Unit
 from coldturn.reference.prefix.elements import make_facts
-from coldturn.reference.prefix.model import Block, BlockKind, Zone
+from coldturn.reference.prefix.model import BlockFacts, BlockKind, Zone
 from coldturn.reference.prefix.request import PromptRequest
 from coldturn.reference.wire.model import Reply
 
@@ -23,43 +24,39 @@ class Chains:
 
     def __init__(self, most: int = MOST_RESPONSES) -> None:
         self._most = most
-        self._contexts: OrderedDict[str, tuple[Block, ...]] = OrderedDict()
+        self._contexts: OrderedDict[str, tuple[Unit, ...]] = OrderedDict()
 
-    def earlier(self, request: PromptRequest) -> tuple[Block, ...] | None:
+    def earlier(self, request: PromptRequest) -> tuple[Unit, ...] | None:
         """Blocks that a request continues; none for one that sends all; None when they are not known."""
         named = request.previous_response_id
         if named is None:
             return ()
         return self._contexts.get(named)
 
-    def answered(self, request: PromptRequest, earlier: tuple[Block, ...], reply: Reply | None) -> None:
+    def answered(self, request: PromptRequest, earlier: tuple[Unit, ...], reply: Reply | None) -> None:
         """Remember the context of a response, so that a later request may continue it."""
         if reply is None or reply.response_id is None:
             return
-        own = tuple(block for block in request.blocks if block.zone not in _SENT_AGAIN)
+        own = tuple(
+            Unit(block.kind, block.role, block.message, block.zone, block.facts)
+            for block in request.blocks
+            if block.zone not in _SENT_AGAIN
+        )
         self._contexts[reply.response_id] = (*earlier, *own, *_answer(reply))
         if len(self._contexts) > self._most:
             self._contexts.popitem(last=False)
 
 
-def _answer(reply: Reply) -> tuple[Block, ...]:
+def _answer(reply: Reply) -> tuple[Unit, ...]:
     """The answer as blocks: its text, then its tool calls. Reasoning that is not sent back is not in it."""
-    found = [(BlockKind.TEXT, reply.text, None, None)] if reply.text else []
-    parts = [*found, *((BlockKind.TOOL_CALL, call.arguments, call.name, call.id) for call in reply.calls)]
-    return tuple(
-        Block(
-            zone=Zone.HISTORY,
-            kind=kind,
-            path=f"response {reply.response_id}",
-            label="answer",
-            role="assistant",
-            message=_ANSWER,
-            name=name,
-            call_id=call_id,
-            span=(0, 0),
-            facts=make_facts(
-                text.encode("utf-8", "surrogatepass"), is_text=True, header=(name or "").encode()
-            ),
-        )
-        for kind, text, name, call_id in parts
+    found: list[tuple[BlockKind, str, str | None]] = (
+        [(BlockKind.TEXT, reply.text, None)] if reply.text else []
     )
+    parts = [*found, *((BlockKind.TOOL_CALL, call.arguments, call.name) for call in reply.calls)]
+    return tuple(
+        Unit(kind, "assistant", _ANSWER, Zone.HISTORY, _facts(text, name or "")) for kind, text, name in parts
+    )
+
+
+def _facts(text: str, name: str) -> BlockFacts:
+    return make_facts(text.encode("utf-8", "surrogatepass"), is_text=True, header=name.encode())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -16,7 +16,8 @@ from coldturn.analysis.entries.prefix import PrefixCache
 from coldturn.analysis.entries.request import CacheRequest, Partial, Reading, Simulator
 from coldturn.analysis.estimates import BLOCK, Flag, RequestEstimate
 from coldturn.analysis.hidden import HiddenGauge
-from coldturn.analysis.layout import Layout, layout_of
+from coldturn.analysis.layout import Layout
+from coldturn.analysis.layout_maker import LayoutMaker
 from coldturn.analysis.partial import partial_of
 from coldturn.analysis.placement import Placed, place, request_ttl
 from coldturn.analysis.prices import CostEstimate, cost_of, price_of
@@ -32,6 +33,7 @@ from coldturn.reference.wire.model import Reply
 from coldturn.traces.exchange import Exchange
 
 _NOTHING = Parameters(minimum=0)
+_NO_ANSWERS: frozenset[int] = frozenset()
 _ANSWERED = frozenset({BlockKind.TOOL_CALL, BlockKind.REASONING})
 _HIDDEN_FACTOR = 3
 _HIDDEN_LEAST = 1_000
@@ -78,6 +80,7 @@ class Scope:
     parameters: Parameters
     simulator: Simulator | None
     measure: Measure
+    layouts: LayoutMaker
     problem: CannotEvaluateError | None = None
     ceiling: Ceiling = field(default_factory=Ceiling)
     gauge: HiddenGauge | None = None
@@ -148,7 +151,7 @@ class RequestEstimator:
         if earlier is None:
             flags.append(Flag.EARLIER_RESPONSE_MISSING)
         self._chains.answered(request, earlier or (), reply)
-        layout = layout_of(request, scope.parameters, self._options.weigh, earlier or ())
+        layout = scope.layouts.make(request, earlier or ())
         ends = scope.measure.ends(layout.links, layout.weights, usage.input)
         partial = self._partial(scope, layout, ends, request, parent)
         cached, placed = _cache_request(exchange, request, scope, layout, ends)
@@ -195,7 +198,8 @@ class RequestEstimator:
 
     def _open(self, exchange: Exchange, request: PromptRequest) -> Scope:
         model = request.model or ""
-        measure = Measure(self._options.weigh.tokens_per_unit)
+        weigh = self._options.weigh
+        measure = Measure(weigh.tokens_per_unit)
         rules: RuleSet | None = None
         try:
             if self._options.rules is not None:
@@ -203,9 +207,10 @@ class RequestEstimator:
             else:
                 rules = self._registry.choose(request.surface, exchange.url, request.model)
             parameters = self._options.settled(rules.parameters_for(model))
-            scope = Scope(rules, parameters, simulator(rules, parameters, model=model), measure)
+            cache = simulator(rules, parameters, model=model)
         except CannotEvaluateError as error:
-            return Scope(None, _NOTHING, None, measure, error)
+            return Scope(None, _NOTHING, None, measure, LayoutMaker(_NOTHING, weigh), error)
+        scope = Scope(rules, parameters, cache, measure, LayoutMaker(parameters, weigh))
         if parameters.interval is not None and "hidden_tokens" not in self._options.parameters:
             scope.gauge = HiddenGauge(parameters.interval, parameters.granularity)
         return scope
@@ -234,7 +239,7 @@ class RequestEstimator:
             return None
         if request.contents[: len(parent.contents)] == parent.contents:
             return None
-        return partial_of(layout_of(parent, scope.parameters, self._options.weigh), layout, ends)
+        return partial_of(scope.layouts.make(parent), layout, ends)
 
 
 def usage_of(exchange: Exchange, reply: Reply | None) -> ProviderUsage:
@@ -250,11 +255,7 @@ def _cache_request(
     exchange: Exchange, request: PromptRequest, scope: Scope, layout: Layout, ends: list[int]
 ) -> tuple[CacheRequest, Placed]:
     placed = place(request, layout, scope.parameters)
-    answers = frozenset(
-        layout.block_ends[index - 1]
-        for index, block in enumerate(layout.blocks)
-        if index and (block.role == "assistant" or block.kind in _ANSWERED)
-    )
+    answers = frozenset(_answers(layout)) if scope.parameters.fed_back else _NO_ANSWERS
     cached = CacheRequest(
         keys=layout.keys,
         ends=ends,
@@ -266,6 +267,13 @@ def _cache_request(
         ttl=request_ttl(request, scope.parameters),
     )
     return cached, placed
+
+
+def _answers(layout: Layout) -> Iterator[int]:
+    """Boundaries behind which the model's own words stand."""
+    for index, unit in enumerate(layout.units):
+        if index and (unit.role == "assistant" or unit.kind in _ANSWERED):
+            yield layout.block_ends[index - 1]
 
 
 def _ceiling(scope: Scope, layout: Layout, ends: list[int], partial: Partial | None) -> int:

@@ -22,7 +22,7 @@ def partial_of(parent: Layout, child: Layout, ends: Sequence[int]) -> Partial | 
     Returns:
         None when nothing is, when one of the two ends there, or when their settings differ.
     """
-    shared = sum(1 for _ in takewhile(bool, map(eq, parent.links, child.links)))
+    shared = len(tuple(takewhile(bool, map(eq, parent.links, child.links))))
     if shared >= len(parent.links) or shared >= len(child.links):
         return None
     if parent.links[shared] ^ parent.keys[shared] != child.links[shared] ^ child.keys[shared]:

@@ -9,9 +9,9 @@ from itertools import pairwise
 import msgspec
 
 from coldturn.analysis.entries.request import Write
-from coldturn.analysis.layout import Layout, setting
+from coldturn.analysis.layout import Layout, Unit, setting
 from coldturn.analysis.ruleset import Parameters, Placement
-from coldturn.reference.prefix.model import Block, BlockKind, Marker, Zone
+from coldturn.reference.prefix.model import BlockKind, Marker, Zone
 from coldturn.reference.prefix.request import PromptRequest
 
 TOO_MANY_MARKERS = "too_many_markers"
@@ -64,7 +64,7 @@ def _anthropic(request: PromptRequest, layout: Layout, parameters: Parameters) -
     lifetimes = [ttl or parameters.ttl or 0.0 for _, ttl in ordered]
     if any(later > earlier for earlier, later in pairwise(lifetimes)):
         return Placed(refused=TTL_ORDER)
-    positions = _positions(layout.blocks, marked)
+    positions = _positions(layout.units, marked)
     probes: set[int] = set()
     for block, _ in ordered:
         at = positions.index(block)
@@ -75,7 +75,7 @@ def _anthropic(request: PromptRequest, layout: Layout, parameters: Parameters) -
     )
 
 
-def _positions(blocks: Sequence[Block], marked: Mapping[int, object]) -> list[int]:
+def _positions(blocks: Sequence[Unit], marked: Mapping[int, object]) -> list[int]:
     """Last blocks of positions: a run of tool calls is one, so is one of results; a marker ends one."""
     return [
         index
@@ -88,7 +88,7 @@ def _positions(blocks: Sequence[Block], marked: Mapping[int, object]) -> list[in
 
 
 def _last_markable(layout: Layout) -> int | None:
-    blocks = layout.blocks
+    blocks = layout.units
     return next((i for i in range(len(blocks) - 1, -1, -1) if blocks[i].kind not in _UNMARKABLE), None)
 
 
@@ -106,13 +106,13 @@ def _openai(request: PromptRequest, layout: Layout, parameters: Parameters) -> P
     explicit = sorted({block for block in found if block is not None})
     ttl = request_ttl(request, parameters)
     implicit = setting(request.settings, "prompt_cache_options.mode") != b'"explicit"'
-    endings = list(_eligible(layout.blocks)) if implicit else []
+    endings = list(_eligible(layout.units)) if implicit else []
     most = parameters.max_explicit_writes
     written = {*_latest(explicit, most), endings[-1]} if endings else set(_latest(explicit, most + 1))
     probes = {*explicit[: parameters.first_probes], *_latest(explicit, parameters.latest_probes)}
     if endings:
         probes.update(endings[-(parameters.earlier_probes + 1) :])
-        probes.update(_developer_end(layout.blocks))
+        probes.update(_developer_end(layout.units))
     beyond = parameters.first_probes + parameters.latest_probes
     return Placed(
         probes=tuple(layout.block_ends[block] for block in sorted(probes)),
@@ -134,7 +134,7 @@ def _latest(explicit: Sequence[int], count: int) -> Sequence[int]:
     return explicit[-count:] if count else ()
 
 
-def _eligible(blocks: Sequence[Block]) -> Iterator[int]:
+def _eligible(blocks: Sequence[Unit]) -> Iterator[int]:
     """Last blocks of messages at which an implicit breakpoint may stand, in order."""
     initial = next(iter(_developer_end(blocks)), None)
     for index, block in enumerate(blocks):
@@ -148,7 +148,7 @@ def _eligible(blocks: Sequence[Block]) -> Iterator[int]:
             yield index
 
 
-def _developer_end(blocks: Sequence[Block]) -> Iterator[int]:
+def _developer_end(blocks: Sequence[Unit]) -> Iterator[int]:
     """The last block of the developer messages and instructions at the start, if there are any."""
     end = None
     for index, block in enumerate(blocks):

@@ -64,7 +64,7 @@ def _prefix(known: Parameters) -> Simulator:
     if known.slots is not None:
         return SlotPrefixes(SlotRules(known.slots, known.similarity, known.recompute_last))
     capacity = None if known.capacity is None else known.capacity * known.granularity
-    return PrefixCache(grid_of(known), _store(known, capacity))
+    return PrefixCache(grid_of(known), _store(known, capacity), weighted=capacity is not None)
 
 
 def _store(known: Parameters, capacity: int | None) -> EntryStore:

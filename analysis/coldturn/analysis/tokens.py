@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module
 from itertools import accumulate
+from math import ceil
 from typing import Final, NamedTuple, Protocol
 
 from xxhash import xxh3_128_digest
@@ -185,9 +186,5 @@ def _between(units: Sequence[int], fixed: Sequence[tuple[int, int]], rate: float
             for unit in units[len(ends) : index + 1]
         )
         start_units, start_tokens = units[index], tokens
-    ends.extend(start_tokens + _rounded_up((unit - start_units) * rate) for unit in units[len(ends) :])
+    ends.extend([start_tokens + ceil((unit - start_units) * rate) for unit in units[len(ends) :]])
     return ends
-
-
-def _rounded_up(value: float) -> int:
-    return -int(-value // 1)

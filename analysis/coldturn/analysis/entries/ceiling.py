@@ -24,6 +24,6 @@ class Ceiling:
     def observe(self, keys: Sequence[Key]) -> int:
         """How many leading keys were seen before; then they all are."""
         seen = self._seen
-        shared = sum(1 for _ in takewhile(seen.__contains__, keys))
+        shared = len(tuple(takewhile(seen.__contains__, keys)))
         seen.update(keys[shared:])
         return shared

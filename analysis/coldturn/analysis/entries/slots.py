@@ -96,7 +96,7 @@ class SlotPrefixes:
 
 
 def _share(held: Sequence[Key], request: CacheRequest) -> int:
-    known = sum(1 for _ in takewhile(bool, map(eq, held, request.keys)))
+    known = len(tuple(takewhile(bool, map(eq, held, request.keys))))
     common = request.ends[known - 1] if known else 0
     partial = request.partial
     if partial is not None and known < len(held) and held[known] == partial.key:

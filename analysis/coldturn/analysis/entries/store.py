@@ -61,8 +61,7 @@ class EntryStore:
         while self._waiting and self._waiting[0][0] <= now:
             heapq.heappop(self._waiting)[2]()
         if self._ttl is not None and self._longest is not None:
-            oldest = now - self._longest
-            while self._times and self._times[next(iter(self._times))] < oldest:
+            while self._times and now - self._times[next(iter(self._times))] > self._longest:
                 self._forget_first()
 
     def wait(self, until: float, action: Callable[[], None]) -> None:
@@ -79,9 +78,13 @@ class EntryStore:
 
     def run(self, keys: Sequence[Key], now: float) -> int:
         """How many keys from the first on can be read."""
-        if self._longest is None:
-            return sum(1 for _ in takewhile(self._times.__contains__, keys))
-        return next((i for i, key in enumerate(keys) if not self.alive(key, now)), len(keys))
+        held = self._times
+        known = len(tuple(takewhile(held.__contains__, keys)))
+        if self._longest is None or not known:
+            return known
+        if self._ttl is not None and now - min(map(held.__getitem__, keys[:known])) <= self._ttl:
+            return known
+        return next((i for i in range(known) if not self.alive(keys[i], now)), known)
 
     def touch(self, keys: Sequence[Key], now: float, *, known: int = 0) -> None:
         """Use or add keys, each of them once. The first `known` ones are held (as `run` said)."""
