@@ -205,6 +205,7 @@ def test_what_is_kept_of_a_long_session_is_bounded() -> None:
         placed.append(lineages.place(chat(*texts)))
     assert [one.parent_index for one in placed[1:]] == list(range(39))
     assert len(lineages._store._inner) == 5
+    assert not lineages._store._forgotten, "what a kept request repeats needs no digests of its own"
     oldest = next(iter(lineages._store._inner.values()))
     assert oldest.parent is None
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass
 
 from coldturn.reference.prefix import slicing
@@ -45,7 +46,8 @@ def read_again(body: bytes, surface: Surface | None, path: str) -> Reading:
         if recent.asked == asked:
             spliced = splice(body, recent.body, recent.reading)
             if spliced is not None and _is_of_that_surface(spliced, recent):
-                _recent.remove(recent)
+                with suppress(ValueError):  # another thread went on from it too
+                    _recent.remove(recent)
                 _recent.append(_Recent(asked, recent.told, body, spliced))
                 return spliced
     reading, told = read_body(body, surface, path)
