@@ -307,6 +307,21 @@ def test_without_a_key_nothing_starts(launch: Launch) -> None:
     assert ended.notes.endswith("[endpoint]\n")
 
 
+def test_what_cannot_go_together_is_refused_before_anything_is_sent(launch: Launch) -> None:
+    with serving() as provider:
+        ended = launch(
+            provider,
+            "--message",
+            "Hi",
+            "--set",
+            "promotion=native",
+            agent=AGENT.format(surface="chat_completions"),
+        )
+    assert ended.code == 2
+    assert "policy.promotion" in ended.notes
+    assert provider.bodies == []
+
+
 def test_what_a_model_writes_does_not_steer_the_terminal(launch: Launch) -> None:
     ended = ask(launch, Say(["a\x1b[2J\x07b\u009bc\n\td"], [("no\x1b]0;such\x07\n\ntool", {})]), Say(["ok"]))
     assert ended.out == "a[2Jbc\n\td\nok\n"

@@ -13,6 +13,7 @@ import typer
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from coldturn.reference.observer import Observer
+from coldturn.reference.publish import publish
 from coldturn.replay.agent_file import AgentFile, policy_of, read_agent_file
 from coldturn.replay.cli.common import say
 from coldturn.replay.cli.exit_codes import INTERRUPTED, ExitCode
@@ -57,7 +58,8 @@ def run(
     """
     read = read_agent_file(agent)
     chosen = policy_named(policy) if policy is not None else policy_of(read, agent)
-    options = LiveOptions(with_settings(chosen, set_ or []), record, trace)
+    published = publish(read.spec, with_settings(chosen, set_ or []))
+    options = LiveOptions(published.policy, record, trace)
     with _opened(read, options) as conversation:
         code = conversation.one(message) if message is not None else conversation.many()
     raise typer.Exit(code)
