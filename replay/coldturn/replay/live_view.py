@@ -65,8 +65,8 @@ class Tally:
             ("written", [usage.cache_write_tokens for usage in self._usages]),
         )
         told = ", ".join(f"{name} {self._reported(counts)}" for name, counts in tokens)
-        steps = "1 step" if self.steps == 1 else f"{self.steps} steps"
-        return f"turn {turn + 1}: {steps}; tokens reported: {told}; breaks: {self._broken()}"
+        steps, broken = _counted(self.steps, "step"), self._broken()
+        return f"turn {turn + 1}: {steps}; tokens reported: {told}; breaks: {broken}"
 
     def _reported(self, counts: Sequence[int | None]) -> str:
         known = [count for count in counts if count is not None]
@@ -187,12 +187,16 @@ class LiveView:
         if outcome.error is not None:
             self.note(f"  {info.server}: its tools cannot be read ({outcome.error})")
         elif not outcome.previous_version:
-            self.note(f"  {info.server}: {outcome.tool_count} tools")
+            self.note(f"  {info.server}: {_counted(outcome.tool_count, 'tool')}")
         elif outcome.added or outcome.removed or outcome.changed:
             self.note(
                 f"  {info.server}: tools changed, {len(outcome.added)} added, "
                 f"{len(outcome.removed)} removed, {len(outcome.changed)} edited"
             )
+
+
+def _counted(number: int, thing: str) -> str:
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
 
 
 def _called(info: ToolCallInfo) -> str:
