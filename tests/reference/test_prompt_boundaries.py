@@ -252,6 +252,6 @@ def test_what_is_new_is_all_that_a_step_serialises() -> None:
     before = run.fragments.made
     run.model = ScriptedModel([Reply("Fine.")])
     anyio.run(run_turn, run, "one more")
-    # The new question alone: "Done." of the turn before has been said, and serialised, already.
-    assert run.fragments.made - before == 1
+    # The answer of the turn before, which no request has repeated yet, and the new question.
+    assert run.fragments.made - before == 2
     assert len(observer.infos) == 4 * 31 + 3

@@ -14,6 +14,10 @@ from coldturn.reference.prefix.reading import PlacedGroup
 _pieces_of = attrgetter("pieces")
 
 
+_FEW = 32
+"""A slice that is shorter is made by itself; who looks at more elements than that will look at all."""
+
+
 class Blocks(Sequence[Block]):
     """The blocks of one request in render order. Equal indices give the identical block."""
 
@@ -35,10 +39,20 @@ class Blocks(Sequence[Block]):
     @overload
     def __getitem__(self, index: slice) -> tuple[Block, ...]: ...
     def __getitem__(self, index: int | slice) -> Block | tuple[Block, ...]:
-        if isinstance(index, slice) or self._all is not None:
+        if self._all is not None:
+            return self._all[index]
+        if isinstance(index, slice):
+            wanted = range(len(self))[index]
+            return tuple(self[at] for at in wanted) if len(wanted) < _FEW else self._every()[index]
+        if len(self._made) >= _FEW:
             return self._every()[index]
         element, piece = self._place(index)
         return self._of(element)[piece]
+
+    @property
+    def every(self) -> tuple[Block, ...] | None:
+        """All of them once somebody looked at all; a tuple answers faster."""
+        return self._all
 
     def __iter__(self) -> Iterator[Block]:
         return iter(self._every())
@@ -90,16 +104,14 @@ class Blocks(Sequence[Block]):
 
     def _every(self) -> tuple[Block, ...]:
         if self._all is None:
-            if self._made:
-                # Blocks that were given out stay the ones that they are.
-                self._all = tuple(self.of_elements(0, len(self._ends) - 1))
-            else:
-                groups = self._groups
-                self._all = tuple(
-                    block
-                    for placed in groups
-                    for block in _blocks(placed, self._labels, 0, len(placed.elements))
-                )
+            made = [
+                block
+                for placed in self._groups
+                for block in _blocks(placed, self._labels, 0, len(placed.elements))
+            ]
+            for element, given_out in self._made.items():
+                made[self._ends[element] : self._ends[element + 1]] = given_out
+            self._all = tuple(made)
             self._made.clear()
         return self._all
 
@@ -108,7 +120,7 @@ def _blocks(placed: PlacedGroup, labels: Labels, first: int, end: int) -> Iterat
     zones = labels.zones
     group, leading = placed.group, placed.leading
     for index in range(first, end):
-        element, start = placed.elements[index], placed.start(index)
+        element, start = placed.elements[index], placed.offsets[index] + placed.shift
         outer = f"{group.key}[{index}]" if placed.listed else group.key
         usual = Zone.SYSTEM if index < leading else group.zone
         for kind, suffix, title, role, name, call_id, (begin, stop), _, _, facts in element.pieces:

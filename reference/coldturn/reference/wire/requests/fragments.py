@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping
 from typing import TypeAlias, TypeVar
 
 import msgspec
+
+from coldturn.reference.wire.requests.frozen import FrozenHistory
 
 Blocks: TypeAlias = tuple[bytes, ...]
 """JSON objects, each the bytes of one content block or item."""
@@ -44,10 +47,12 @@ class Fragments:
 
     Attributes:
         made: How many parts were serialised so far.
+        frozen: Rows of the history that stand still, by what writes them.
     """
 
     def __init__(self) -> None:
         self.made = 0
+        self.frozen: dict[Hashable, FrozenHistory] = defaultdict(FrozenHistory)
         self._kept: dict[Hashable, Blocks] = {}
         self._used: dict[Hashable, Blocks] = {}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import indexOf
 
 from coldturn.reference.wire.model import AssistantItem, HistoryItem, Prompt, UserItem
 
@@ -33,15 +34,23 @@ def takes_explicit_breakpoints(model: str) -> bool:
     return found is not None and (int(found[1]), int(found[2] or 0)) >= (5, 6)
 
 
+def last_user(history: Sequence[HistoryItem]) -> int | None:
+    """Give the index of the last user message; None when there is none."""
+    try:
+        return len(history) - 1 - indexOf(map(type, reversed(history)), UserItem)
+    except ValueError:
+        return None
+
+
 def stable_end(history: Sequence[HistoryItem]) -> int | None:
     """Give the index of the last item that may carry a breakpoint; None in an empty history.
 
     A variable suffix inside the last user message makes everything behind it unfit.
     """
-    for index in range(len(history) - 1, -1, -1):
-        item = history[index]
-        if isinstance(item, UserItem):
-            return index if item.suffix else len(history) - 1
+    user = last_user(history)
+    item = history[user] if user is not None else None
+    if isinstance(item, UserItem) and item.suffix:
+        return user
     return len(history) - 1 if history else None
 
 

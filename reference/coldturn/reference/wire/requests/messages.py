@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import msgspec
 
-from coldturn.reference.prefix.model import Zone
+from coldturn.reference.prefix.model import Surface, Zone
 from coldturn.reference.wire.model import (
     AssistantItem,
     Encoded,
@@ -21,6 +21,7 @@ from coldturn.reference.wire.model import (
     UserItem,
 )
 from coldturn.reference.wire.requests.fragments import Blocks, Fragments, dump, text, with_marker
+from coldturn.reference.wire.requests.frozen import freezable
 from coldturn.reference.wire.requests.markers import MarkerPlan, plan_markers
 from coldturn.reference.wire.requests.rows import Rows, array, settings
 
@@ -65,16 +66,22 @@ def _system(prompt: Prompt, plan: MarkerPlan, rows: Rows) -> list[bytes]:
 
 def _add_history(prompt: Prompt, plan: MarkerPlan, rows: Rows, fragments: Fragments) -> None:
     results: list[bytes] = []
-    for index, item in enumerate(prompt.history):
+    limit = freezable(prompt.history, plan.history)
+    frozen = fragments.frozen[Surface.MESSAGES]
+    start = frozen.resume(prompt.history, limit, prompt.newly_elided, rows)
+    for index, item in enumerate(prompt.history[start:], start):
         marked = index in plan.history
         if isinstance(item, ToolResultItem):
+            path = frozen.note(index, rows, f".content[{len(results)}]")
             if index in prompt.newly_elided:
-                rows.plan(f"{rows.next_path}.content[{len(results)}]")
+                rows.plan(path)
             results.extend(_marked(fragments.of(item, _tool_result), marked))
             continue
         if results:
             rows.add(_message("user", results))
             results = []
+        if index == limit:
+            frozen.keep(prompt.history, limit, rows)
         if isinstance(item, AssistantItem):
             if blocks := _marked(fragments.of(item, _assistant), marked):
                 rows.add(_message("assistant", blocks))

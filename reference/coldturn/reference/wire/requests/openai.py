@@ -15,6 +15,7 @@ from coldturn.reference.wire.model import (
     UserItem,
 )
 from coldturn.reference.wire.requests.fragments import Blocks, Fragments, dump, text
+from coldturn.reference.wire.requests.frozen import freezable
 from coldturn.reference.wire.requests.markers import MarkerPlan
 from coldturn.reference.wire.requests.rows import Rows, array, value
 
@@ -69,25 +70,28 @@ class Shape:
 def add_history(prompt: Prompt, shape: Shape, plan: MarkerPlan, rows: Rows, fragments: Fragments) -> None:
     """Add the history, item by item, and zone 4 behind it."""
     loads: list[ToolDefinition] = []
-    for index, item in enumerate(prompt.history):
-        if not isinstance(item, ToolResultItem):
-            _add_loaded(loads, shape, rows, fragments)
+    limit = freezable(prompt.history, plan.history)
+    frozen = fragments.frozen[shape]
+    start = frozen.resume(prompt.history, limit, prompt.newly_elided, rows)
+    for index, item in enumerate(prompt.history[start:], start):
+        marked = index in plan.history
+        if isinstance(item, ToolResultItem):
+            path = frozen.note(index, rows)
+            if index in prompt.newly_elided:
+                rows.plan(path)
+            rows.add(marked_if(fragments.of(item, shape.tool_result)[0], marked))
+            loads.extend(() if item.loads is None else (item.loads,))
+            continue
+        _add_loaded(loads, shape, rows, fragments)
+        if index == limit:
+            frozen.keep(prompt.history, limit, rows)
         if isinstance(item, AssistantItem):
             for row in fragments.of(item, shape.assistant):
                 rows.add(row)
-            continue
-        if isinstance(item, ToolResultItem):
-            if index in prompt.newly_elided:
-                rows.plan(rows.next_path)
-            (row,) = fragments.of(item, shape.tool_result)
-            if item.loads is not None:
-                loads.append(item.loads)
         elif isinstance(item, UserItem) and item.suffix:
-            rows.add(_with_suffix(item, shape, rows, marked=index in plan.history))
-            continue
+            rows.add(_with_suffix(item, shape, rows, marked=marked))
         else:
-            (row,) = fragments.of(item, shape.user)
-        rows.add(marked_if(row, index in plan.history))
+            rows.add(marked_if(fragments.of(item, shape.user)[0], marked))
     _add_loaded(loads, shape, rows, fragments)
     if prompt.suffix:
         rows.add(shape.message_row("user", prompt.suffix), Zone.TRANSIENT)

@@ -10,10 +10,15 @@ from coldturn.reference.wire.requests.fragments import dump, text
 
 
 class Rows:
-    """Collects the array's rows in order and remembers which paths are zone 2, zone 4 or planned."""
+    """Collects the array's rows in order and remembers which paths are zone 2, zone 4 or planned.
+
+    Attributes:
+        count: Rows so far.
+    """
 
     def __init__(self, name: str) -> None:
         self._name = name
+        self.count = 0
         self._rows: list[bytes] = []
         self._zones: dict[str, Zone] = {}
         self._planned: set[str] = set()
@@ -21,13 +26,32 @@ class Rows:
     @property
     def next_path(self) -> str:
         """JSON path of the row that is added next."""
-        return f"$.{self._name}[{len(self._rows)}]"
+        return self.path(self.count)
+
+    def path(self, row: int) -> str:
+        """JSON path of a row."""
+        return f"$.{self._name}[{row}]"
 
     def add(self, row: bytes, zone: Zone | None = None) -> None:
         """Add one row, as a whole in `zone` where that is not the dialect's default."""
         if zone is not None:
             self._zones[self.next_path] = zone
         self._rows.append(row)
+        self.count += 1
+
+    def add_all(self, rows: bytes, count: int) -> None:
+        """Add rows that stand together already, with commas between them."""
+        if count:
+            self._rows.append(rows)
+            self.count += count
+
+    def mark(self) -> int:
+        """Where `written` may start from."""
+        return len(self._rows)
+
+    def written(self, mark: int) -> bytes:
+        """What was added since `mark`, with commas between the rows."""
+        return b",".join(self._rows[mark:])
 
     def label(self, path: str, zone: Zone) -> None:
         """Say that the block at `path` is in `zone`."""
