@@ -9,7 +9,7 @@ from itertools import chain, compress
 from operator import attrgetter, is_not
 
 from coldturn.reference.prefix.elements import Content, Element
-from coldturn.reference.prefix.model import Block, BlockFacts, Fidelity, Zone
+from coldturn.reference.prefix.model import BlockFacts, Fidelity, Zone
 from coldturn.reference.prefix.offsets import source_offset
 from coldturn.reference.prefix.reading import PlacedGroup
 from coldturn.reference.prefix.request import PromptRequest
@@ -111,17 +111,12 @@ def first_difference(parent: PromptRequest, child: PromptRequest) -> Difference 
     facts = parent.contents[:skipped]
     index = sum(map(len, map(attrgetter("facts"), facts)))
     offset = sum(map(attrgetter("size"), facts))
-    was, now = parent.blocks, child.blocks
-    while index < len(was) and index < len(now) and _same(was[index].facts, now[index].facts):
-        offset += len(was[index].facts.content)
-        index += 1
-    if index == len(was):
+    was, now = _digests(parent), _digests(child)
+    run = _run(was, index, now, index)
+    if index + run == len(was):
         return None
-    return _difference(parent, child, index, offset)
-
-
-def _same(one: BlockFacts, other: BlockFacts) -> bool:
-    return one is other or one.digest == other.digest
+    offset += sum(len(block.facts.content) for block in parent.blocks[index : index + run])
+    return _difference(parent, child, index + run, offset)
 
 
 def _difference(parent: PromptRequest, child: PromptRequest, index: int, offset: int) -> Difference:
@@ -130,7 +125,7 @@ def _difference(parent: PromptRequest, child: PromptRequest, index: int, offset:
     inside = 0
     if now is not None and not in_header:
         inside = common_prefix(was.facts.content, now.facts.content)
-    on_parent = now is None or _is_gone(parent.blocks, child.blocks, index)
+    on_parent = now is None or _is_gone(parent, child, index)
     shown = was if now is None or on_parent else now
     return Difference(
         parent=index,
@@ -147,31 +142,32 @@ def _difference(parent: PromptRequest, child: PromptRequest, index: int, offset:
     )
 
 
-def _is_gone(was: Sequence[Block], now: Sequence[Block], index: int) -> bool:
+def _is_gone(parent: PromptRequest, child: PromptRequest, index: int) -> bool:
     """Whether the parent's block at `index` was taken out, not edited, moved or preceded by a new one.
 
     Then the child goes on with a later block of the parent, and repeats more from there than from the next.
     """
-    old, new = was[index], now[index]
-    if old.zone is not new.zone:
-        return not any(one.zone is old.zone for one in now[index:])
-    later = _find(new.facts, was, index + 1)
-    if later is None or _find(old.facts, now, index + 1) is not None:
+    zone = parent.blocks[index].zone
+    if zone is not child.blocks[index].zone:
+        return not any(one.zone is zone for one in child.blocks[index:])
+    was, now = _digests(parent), _digests(child)
+    if now[index] not in was[index + 1 :] or was[index] in now[index + 1 :]:
         return False
+    later = was.index(now[index], index + 1)
     return _run(was, later, now, index) > _run(was, index + 1, now, index + 1)
 
 
-def _find(facts: BlockFacts, blocks: Sequence[Block], start: int) -> int | None:
-    return next((at for at in range(start, len(blocks)) if _same(blocks[at].facts, facts)), None)
+def _digests(request: PromptRequest) -> tuple[bytes, ...]:
+    """The digest of each block, without making the blocks."""
+    facts = chain.from_iterable(map(attrgetter("facts"), request.contents))
+    return tuple(map(attrgetter("digest"), facts))
 
 
-def _run(was: Sequence[Block], start: int, now: Sequence[Block], at: int) -> int:
+def _run(was: Sequence[bytes], start: int, now: Sequence[bytes], at: int) -> int:
     """How many blocks of both are the same from there."""
-    count = 0
     limit = min(len(was) - start, len(now) - at)
-    while count < limit and _same(was[start + count].facts, now[at + count].facts):
-        count += 1
-    return count
+    pairs = zip(was[start : start + limit], now[at : at + limit], strict=True)
+    return next((count for count, (one, other) in enumerate(pairs) if one != other), limit)
 
 
 def section_at(facts: BlockFacts, offset: int) -> str | None:

@@ -6,14 +6,14 @@ Reading costs what is new (see `reading`), and blocks with their paths are built
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import compress, count
 from operator import attrgetter
 from urllib.parse import unquote, urlsplit
 
 from coldturn.reference.prefix.blocks import Blocks
 from coldturn.reference.prefix.elements import Content, Element, Piece
-from coldturn.reference.prefix.model import NO_LABELS, Fidelity, Labels, Marker, Surface, Zone
+from coldturn.reference.prefix.model import NO_LABELS, Block, Fidelity, Labels, Marker, Surface, Zone
 from coldturn.reference.prefix.reading import PlacedGroup, Reading
 from coldturn.reference.prefix.recognise import recognise_surface
 from coldturn.reference.prefix.splice import read_again
@@ -96,8 +96,14 @@ class PromptRequest:
         self._flags: tuple[str, ...] | None = None
 
     @property
-    def blocks(self) -> Blocks:
-        """Every block in render order."""
+    def blocks(self) -> Sequence[Block]:
+        """Every block in render order, each made when somebody looks at it."""
+        lazy = self.lazy_blocks
+        return lazy if lazy.every is None else lazy.every
+
+    @property
+    def lazy_blocks(self) -> Blocks:
+        """The same, and where they stand."""
         if self._blocks is None:
             self._blocks = Blocks(self.groups, self.labels)
         return self._blocks
@@ -128,7 +134,7 @@ class PromptRequest:
         for placed in self.groups:
             # Most elements have none, and there may be thousands.
             for index in compress(count(), map(_markers_of, placed.elements)):
-                first = self.blocks.start(base + index)
+                first = self.lazy_blocks.start(base + index)
                 for found in placed.elements[index].markers:
                     block = first + found.piece
                     path = placed.path(index) + found.suffix
@@ -141,7 +147,7 @@ class PromptRequest:
         Raises:
             IndexError: when there is no such block.
         """
-        placed, index, piece = self.blocks.find(block)
+        placed, index, piece = self.lazy_blocks.find(block)
         start, element = placed.start(index), placed.elements[index]
         return start, self.body[start : start + element.size], element.pieces[piece]
 

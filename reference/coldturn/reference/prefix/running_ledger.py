@@ -48,7 +48,7 @@ class RunningLedger:
         for start, end in [(place.element, first), *((at, at + 1) for at in range(first, elements))]:
             if places[-1:] == [] or places[-1].element < start:
                 places.append(_Place(start, state.copy(), len(segments), len(ends)))
-            added, added_ends = state.add(request.blocks.of_elements(start, end))
+            added, added_ends = state.add(request.lazy_blocks.of_elements(start, end))
             segments += added
             ends += added_ends
         self._last, self._places = request, places[-_KEPT:]
