@@ -8,7 +8,8 @@ from typing import Any
 
 from coldturn.analysis.estimates import EstimateReport, RequestEstimate
 from coldturn.analysis.estimation import estimate
-from coldturn.analysis.estimator import EstimateOptions, RequestEstimator
+from coldturn.analysis.estimator import RequestEstimator
+from coldturn.analysis.scope import EstimateOptions
 from coldturn.reference.prefix.model import Fidelity
 from coldturn.traces.exchange import Exchange, ExchangeKind
 

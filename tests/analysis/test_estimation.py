@@ -12,6 +12,8 @@ from analysis.exchanges import ANTHROPIC, CHAT, DEEPSEEK, OPENAI, exchange, read
 from coldturn.analysis.block_trace import BlockEstimation, NoBlockRulesError, read_block_trace
 from coldturn.analysis.estimates import EstimateReport, Flag
 from coldturn.analysis.estimation import Estimation
+from coldturn.analysis.estimator import RequestEstimator
+from coldturn.analysis.explain import Explainer, explain
 from coldturn.analysis.registry import shipped
 from coldturn.traces.exchange import EntryError
 
@@ -233,6 +235,21 @@ def test_unreadable_entries_and_empty_sources_are_told() -> None:
         "line 1 is damaged",
         "empty",
     ]
+
+
+def test_explain_tells_the_same_figures_per_lineage_when_it_is_asked_to() -> None:
+    log = [
+        exchange(chat("gpt-4o", A), CHAT, used(2_000, 0)),
+        exchange(chat("gpt-4o", A), CHAT, used(2_000, 5), status=500),
+        exchange(chat("gpt-4o", A, "yes", B), CHAT, used(3_010, 1_536)),
+    ]
+    explainer = Explainer(estimator=RequestEstimator())
+    for one in log:
+        explainer.add(one)
+    tokens = [lineage.tokens for lineage in explainer.report.lineages]
+    assert [(one.ceiling_estimated, one.read_estimated) for one in tokens] == [(2_000, 1_920)]
+    silent = explain(log).lineages[0].tokens
+    assert (silent.ceiling_estimated, silent.read_estimated) == (None, None)
 
 
 def _trace(lines: list[dict[str, Any]], **change: int) -> EstimateReport:

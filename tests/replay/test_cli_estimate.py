@@ -237,6 +237,17 @@ def test_other_numbers_are_exit_3(run: Run, tmp_path: Path) -> None:
     assert "numbers or hashes only" in ran.err
 
 
+def test_explain_has_the_columns_in_its_json(run: Run, log: str) -> None:
+    (lineage,) = run("explain", log, "--json").json["lineages"]
+    assert lineage["tokens"] == {
+        "input_reported": 7_500,
+        "read_reported": 3_712,
+        "input_estimated": 7_500,
+        "read_estimated": 4_864,
+        "ceiling_estimated": 5_000,
+    }
+
+
 def test_a_real_vocabulary(run: Run, log: str) -> None:
     if find_spec("bpe_openai") is None:
         pytest.skip("the extra tokenizer is not installed")

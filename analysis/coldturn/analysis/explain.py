@@ -11,15 +11,17 @@ from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from coldturn.analysis.estimator import RequestEstimator
 from coldturn.analysis.fidelity import lowest
 from coldturn.analysis.findings import Finding, LineageReport, ReadError, Report
 from coldturn.analysis.pair import PairOptions, finding_of
-from coldturn.analysis.sources import SourceState, reply_of
+from coldturn.analysis.sources import SourceState, reply_of, was_refused
 from coldturn.reference.prefix.causes import compare
 from coldturn.reference.prefix.errors import ColdturnError, UnreadableBodyError
 from coldturn.reference.prefix.lineage import Lineages, Placement
 from coldturn.reference.prefix.request import PromptRequest, read_request
 from coldturn.reference.tokens import estimate_tokens
+from coldturn.reference.wire.model import Reply
 from coldturn.traces.errors import NoRequestsError
 from coldturn.traces.exchange import EntryError, Exchange, ExchangeKind
 
@@ -32,10 +34,13 @@ class Explainer:
     """Feed it exchanges with `add`, then take `report`.
 
     Attributes:
+        estimator: Fills in what caches could have served and what their rules allow; without it these figures
+            stay unknown, which costs less.
         report: Grows with every exchange.
     """
 
     options: PairOptions = field(default_factory=PairOptions)
+    estimator: RequestEstimator | None = None
     report: Report = field(default_factory=Report)
     _lineages: Lineages = field(default_factory=Lineages)
     _by_id: dict[tuple[object, str], LineageReport] = field(default_factory=dict)
@@ -92,12 +97,7 @@ class Explainer:
         lineage = self._lineage(key, placed, exchange, request)
         lineage.requests += 1
         lineage.fidelity = lowest(lineage.fidelity, request.fidelity)
-        usage = reply.usage if reply else None
-        lineage.tokens.add(
-            reported=usage.input_tokens if usage else None,
-            read=usage.cache_read_tokens if usage else None,
-            estimated=estimate_tokens(request.content_bytes),
-        )
+        self._count(lineage, exchange, request, reply, placed)
         if placed.parent_index is None:
             return
         parent = self._numbers[placed.parent_index]
@@ -110,6 +110,26 @@ class Explainer:
             lineage.breaks.append(
                 replace(found, source=exchange.source, request=number, entry=exchange.entry, parent=parent)
             )
+
+    def _count(
+        self,
+        lineage: LineageReport,
+        exchange: Exchange,
+        request: PromptRequest,
+        reply: Reply | None,
+        placed: Placement,
+    ) -> None:
+        usage = reply.usage if reply else None
+        row = None
+        if self.estimator is not None and not was_refused(exchange):
+            row = self.estimator.observe(exchange, request, reply, parent=placed.parent).row
+        lineage.tokens.add(
+            reported=usage.input_tokens if usage else None,
+            read=usage.cache_read_tokens if usage else None,
+            estimated=row.input_estimated if row else estimate_tokens(request.content_bytes),
+            ceiling_estimated=row.ceiling_estimated if row else None,
+            read_estimated=row.read_estimated if row else None,
+        )
 
     def _compare(self, parent: PromptRequest, child: PromptRequest) -> Finding | None:
         return finding_of(parent, child, compare(parent, child), self.options)

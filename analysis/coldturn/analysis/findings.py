@@ -82,7 +82,7 @@ class Finding:
 
 @dataclass(slots=True)
 class Tokens:
-    """Sums over a lineage; None means that nothing was reported, or that no rule computes it yet."""
+    """Sums over a lineage; None means that nothing was reported, or that it was not estimated."""
 
     input_reported: int | None = None
     read_reported: int | None = None
@@ -90,11 +90,21 @@ class Tokens:
     read_estimated: int | None = None
     ceiling_estimated: int | None = None
 
-    def add(self, *, reported: int | None, read: int | None, estimated: EstimatedTokens) -> None:
+    def add(
+        self,
+        *,
+        reported: int | None,
+        read: int | None,
+        estimated: EstimatedTokens,
+        ceiling_estimated: EstimatedTokens | None = None,
+        read_estimated: EstimatedTokens | None = None,
+    ) -> None:
         """Count one request."""
         self.input_reported = _sum(self.input_reported, reported)
         self.read_reported = _sum(self.read_reported, read)
         self.input_estimated += estimated
+        self.ceiling_estimated = _sum(self.ceiling_estimated, ceiling_estimated)
+        self.read_estimated = _sum(self.read_estimated, read_estimated)
 
 
 @dataclass(slots=True)

@@ -10,9 +10,10 @@ import typer
 from coldturn.analysis.block_trace import BlockEstimation, read_block_trace
 from coldturn.analysis.estimates import EstimateReport
 from coldturn.analysis.estimation import Estimation
-from coldturn.analysis.estimator import EstimateOptions, RequestEstimator, registry_with
+from coldturn.analysis.estimator import RequestEstimator, registry_with
 from coldturn.analysis.registry import CannotEvaluateError, Registry
 from coldturn.analysis.ruleset import Parameters
+from coldturn.analysis.scope import EstimateOptions
 from coldturn.analysis.tokens import BytesWeigh, Weigh, tokenizer
 from coldturn.replay.cli.common import print_json, read_all, stdout, tell
 from coldturn.replay.cli.estimate_view import estimate_text, rules_json, rules_text, validation_text

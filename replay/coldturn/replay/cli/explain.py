@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from coldturn.analysis.estimator import RequestEstimator
 from coldturn.analysis.explain import Explainer
 from coldturn.analysis.findings import Report
 from coldturn.analysis.pair import PairOptions
@@ -60,7 +61,8 @@ def explain(  # noqa: PLR0913, PLR0917 - a command's options are its parameters
     if text:
         report, reading = explain_texts(*two_texts(inputs), options), ExitCode.FINE
     else:
-        explainer = Explainer(options)
+        # What caches could have served stands in the JSON only.
+        explainer = Explainer(options, RequestEstimator() if json else None)
         reading = read_all(explainer, inputs, format_)
         report = explainer.report
         if request is not None and 0 < explainer.most_requests <= request:
