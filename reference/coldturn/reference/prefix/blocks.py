@@ -4,30 +4,31 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, chain
-from operator import attrgetter
+from itertools import chain
 from typing import overload
 
 from coldturn.reference.prefix.model import Block, Labels, Zone
 from coldturn.reference.prefix.reading import PlacedGroup
-
-_pieces_of = attrgetter("pieces")
-
 
 _FEW = 32
 """A slice that is shorter is made by itself; who looks at more elements than that will look at all."""
 
 
 class Blocks(Sequence[Block]):
-    """The blocks of one request in render order. Equal indices give the identical block."""
+    """The blocks of one request in render order. Equal indices give the identical block.
+
+    Args:
+        groups: Where they stand.
+        labels: What is known of their zones.
+        ends: How many blocks stand in front of each element, and in all at the end.
+    """
 
     __slots__ = ("_all", "_ends", "_groups", "_labels", "_made")
 
-    def __init__(self, groups: tuple[PlacedGroup, ...], labels: Labels) -> None:
+    def __init__(self, groups: tuple[PlacedGroup, ...], labels: Labels, ends: tuple[int, ...]) -> None:
         self._groups = groups
         self._labels = labels
-        elements = chain.from_iterable(placed.elements for placed in groups)
-        self._ends = [0, *accumulate(map(len, map(_pieces_of, elements)))]
+        self._ends = ends
         self._made: dict[int, tuple[Block, ...]] = {}
         self._all: tuple[Block, ...] | None = None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, compress
@@ -72,8 +71,22 @@ def common_elements(parent: PromptRequest, child: PromptRequest) -> int:
     now: Sequence[Content] = child.contents
     if extends(parent, child):
         return len(was)
-    # By halves, since slices of tuples compare by identity at the speed of C.
-    return bisect_left(range(min(len(was), len(now))), True, key=lambda end: was[: end + 1] != now[: end + 1])
+    return common_length(was, now)
+
+
+def common_length(was: Sequence[object], now: Sequence[object]) -> int:
+    """How many items two sequences have in common from the start.
+
+    By halves, since slices of tuples compare by identity at the speed of C; each item is met about once.
+    """
+    low, high = 0, min(len(was), len(now))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if was[low:middle] == now[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 def extends(parent: PromptRequest, child: PromptRequest) -> bool:
@@ -108,24 +121,25 @@ def first_difference(parent: PromptRequest, child: PromptRequest) -> Difference 
     if extends(parent, child):
         return None
     skipped = common_elements(parent, child)
-    facts = parent.contents[:skipped]
-    index = sum(map(len, map(attrgetter("facts"), facts)))
-    offset = sum(map(attrgetter("size"), facts))
-    was, now = _digests(parent), _digests(child)
-    run = _run(was, index, now, index)
-    if index + run == len(was):
+    index, offset = parent.totals.blocks[skipped], parent.totals.bytes[skipped]
+    was, now = _digests(parent, skipped), _digests(child, skipped)
+    run = _run(was, 0, now, 0)
+    if run == len(was):
         return None
     offset += sum(len(block.facts.content) for block in parent.blocks[index : index + run])
-    return _difference(parent, child, index + run, offset)
+    gone = run < len(now) and _is_gone(parent, child, index + run, was[run:], now[run:])
+    return _difference(parent, child, index + run, offset, gone=gone)
 
 
-def _difference(parent: PromptRequest, child: PromptRequest, index: int, offset: int) -> Difference:
+def _difference(
+    parent: PromptRequest, child: PromptRequest, index: int, offset: int, *, gone: bool
+) -> Difference:
     was, now = parent.blocks[index], child.blocks[index] if index < len(child.blocks) else None
     in_header = now is not None and was.facts.header != now.facts.header
     inside = 0
     if now is not None and not in_header:
         inside = common_prefix(was.facts.content, now.facts.content)
-    on_parent = now is None or _is_gone(parent, child, index)
+    on_parent = now is None or gone
     shown = was if now is None or on_parent else now
     return Difference(
         parent=index,
@@ -142,24 +156,32 @@ def _difference(parent: PromptRequest, child: PromptRequest, index: int, offset:
     )
 
 
-def _is_gone(parent: PromptRequest, child: PromptRequest, index: int) -> bool:
+def _is_gone(
+    parent: PromptRequest, child: PromptRequest, index: int, was: Sequence[bytes], now: Sequence[bytes]
+) -> bool:
     """Whether the parent's block at `index` was taken out, not edited, moved or preceded by a new one.
 
     Then the child goes on with a later block of the parent, and repeats more from there than from the next.
+
+    Args:
+        parent: The older request.
+        child: The newer request.
+        index: Of the first block that differs.
+        was: Digests of the parent's blocks from there on.
+        now: Digests of the child's.
     """
     zone = parent.blocks[index].zone
     if zone is not child.blocks[index].zone:
         return not any(one.zone is zone for one in child.blocks[index:])
-    was, now = _digests(parent), _digests(child)
-    if now[index] not in was[index + 1 :] or was[index] in now[index + 1 :]:
+    if now[0] not in was[1:] or was[0] in now[1:]:
         return False
-    later = was.index(now[index], index + 1)
-    return _run(was, later, now, index) > _run(was, index + 1, now, index + 1)
+    later = was.index(now[0], 1)
+    return _run(was, later, now, 0) > _run(was, 1, now, 1)
 
 
-def _digests(request: PromptRequest) -> tuple[bytes, ...]:
-    """The digest of each block, without making the blocks."""
-    facts = chain.from_iterable(map(attrgetter("facts"), request.contents))
+def _digests(request: PromptRequest, first: int) -> tuple[bytes, ...]:
+    """The digest of each block from an element on, without making the blocks."""
+    facts = chain.from_iterable(map(attrgetter("facts"), request.contents[first:]))
     return tuple(map(attrgetter("digest"), facts))
 
 

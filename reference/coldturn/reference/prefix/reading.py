@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
+from operator import attrgetter
 
 from xxhash import xxh3_128_digest
 
@@ -16,6 +18,8 @@ from coldturn.reference.prefix.markers import MARKER_KEYS
 from coldturn.reference.prefix.model import Surface
 from coldturn.reference.prefix.recognise import Recognised, Told, surface_of
 from coldturn.reference.prefix.strings import Flag
+
+_facts_of, _size_of = attrgetter("facts"), attrgetter("size")
 
 DIALECTS: Mapping[Surface, Dialect] = {
     one.surface: one for one in (messages.DIALECT, chat_completions.DIALECT, responses.DIALECT)
@@ -78,6 +82,25 @@ class Envelope:
 
 
 @dataclass(frozen=True, slots=True)
+class Totals:
+    """Running totals over elements: `blocks` and content `bytes` in front of each, and in all at the end."""
+
+    blocks: tuple[int, ...]
+    bytes: tuple[int, ...]
+
+    @classmethod
+    def of(cls, contents: Sequence[Content]) -> Totals:
+        """Count from the start."""
+        return cls((0,), (0,)).replaced(0, contents)
+
+    def replaced(self, first: int, contents: Sequence[Content]) -> Totals:
+        """The totals once these elements stand from `first` on, in place of all that stood there."""
+        blocks = accumulate(map(len, map(_facts_of, contents)), initial=self.blocks[first])
+        sizes = accumulate(map(_size_of, contents), initial=self.bytes[first])
+        return Totals(self.blocks[:first] + tuple(blocks), self.bytes[:first] + tuple(sizes))
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
     """A body as read.
 
@@ -85,12 +108,14 @@ class Reading:
         groups: In render order, as far as the body has them.
         contents: What each element says, in render order; equal ones are identical objects.
         content_bytes: Their content bytes.
+        totals: Of blocks and content bytes, in front of each element and behind the last one.
     """
 
     envelope: Envelope
     groups: tuple[PlacedGroup, ...]
     contents: tuple[Content, ...]
     content_bytes: int
+    totals: Totals
 
 
 def read_body(body: bytes, surface: Surface | None, path: str) -> tuple[Reading, Told]:
@@ -116,7 +141,7 @@ def read_body(body: bytes, surface: Surface | None, path: str) -> tuple[Reading,
     groups = tuple(one for one in placed if one is not None)
     contents = tuple(element.content for one in groups for element in one.elements)
     size = sum(one.size for one in contents)
-    return Reading(_envelope(top, dialect), groups, contents, size), found.by
+    return Reading(_envelope(top, dialect), groups, contents, size, Totals.of(contents)), found.by
 
 
 def _place(body: bytes, top: slicing.Members, group: Group, surface: Surface) -> PlacedGroup | None:

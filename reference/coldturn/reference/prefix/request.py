@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 from coldturn.reference.prefix.blocks import Blocks
 from coldturn.reference.prefix.elements import Content, Element, Piece
 from coldturn.reference.prefix.model import NO_LABELS, Block, Fidelity, Labels, Marker, Surface, Zone
-from coldturn.reference.prefix.reading import PlacedGroup, Reading
+from coldturn.reference.prefix.reading import PlacedGroup, Reading, Totals
 from coldturn.reference.prefix.recognise import recognise_surface
 from coldturn.reference.prefix.splice import read_again
 from coldturn.reference.prefix.unloaded import only_appends, set_aside
@@ -39,6 +39,7 @@ class PromptRequest:
         content_bytes: Content bytes of all blocks.
         groups: Elements by top-level key, in render order.
         contents: What each element says, in render order; equal ones are identical objects.
+        totals: Blocks and content bytes in front of each element of `contents`, and in all at the end.
         unloaded: Tools that the body defines and the prompt does not hold (`unloaded`); no block stands for
             them.
     """
@@ -59,6 +60,7 @@ class PromptRequest:
         "provider",
         "settings",
         "surface",
+        "totals",
         "unloaded",
     )
 
@@ -85,12 +87,14 @@ class PromptRequest:
         self.content_bytes: int = reading.content_bytes
         self.groups: tuple[PlacedGroup, ...] = reading.groups
         self.contents: tuple[Content, ...] = reading.contents
+        self.totals: Totals = reading.totals
         self.unloaded: tuple[Element, ...] = ()
         if not whole:
             self.groups, self.unloaded = set_aside(self.surface, reading.groups)
         if self.unloaded:
             self.contents = tuple(element.content for one in self.groups for element in one.elements)
-            self.content_bytes -= sum(one.content.size for one in self.unloaded)
+            self.totals = Totals.of(self.contents)
+            self.content_bytes = self.totals.bytes[-1]
         self._blocks: Blocks | None = None
         self._markers: tuple[Marker, ...] | None = None
         self._flags: tuple[str, ...] | None = None
@@ -105,7 +109,7 @@ class PromptRequest:
     def lazy_blocks(self) -> Blocks:
         """The same, and where they stand."""
         if self._blocks is None:
-            self._blocks = Blocks(self.groups, self.labels)
+            self._blocks = Blocks(self.groups, self.labels, self.totals.blocks)
         return self._blocks
 
     @property

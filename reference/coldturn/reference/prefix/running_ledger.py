@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from dataclasses import dataclass
 
+from coldturn.reference.prefix.difference import common_length
 from coldturn.reference.prefix.ledger import Ledger, LedgerState, SegmentHash, finished
 from coldturn.reference.prefix.request import PromptRequest
 
@@ -68,7 +68,7 @@ def _repeated(was: PromptRequest, now: PromptRequest) -> int:
     limit = min(len(was.contents), len(now.contents))
     for path, _ in was.labels.zones.items() ^ now.labels.zones.items():
         limit = min(limit, _element(now, path))
-    return bisect_left(range(limit), True, key=lambda end: was.contents[: end + 1] != now.contents[: end + 1])
+    return min(limit, common_length(was.contents, now.contents))
 
 
 def _shape(request: PromptRequest) -> list[tuple[str, bool, int, int]]:

@@ -120,8 +120,10 @@ def _spliced(body: bytes, reading: Reading, placed: PlacedGroup, run: _Run, move
     said = tuple(element.content for element in added)
     unsaid = contents[at + run.first : at + run.behind]
     size = reading.content_bytes + sum(one.size for one in said) - sum(one.size for one in unsaid)
-    contents = contents[: at + run.first] + said + contents[at + run.behind :]
-    return Reading(reading.envelope, tuple(groups), contents, size)
+    behind = said + contents[at + run.behind :]
+    totals = reading.totals.replaced(at + run.first, behind)
+    contents = contents[: at + run.first] + behind
+    return Reading(reading.envelope, tuple(groups), contents, size, totals)
 
 
 def _moved(placed: PlacedGroup, changed: PlacedGroup, by: int) -> PlacedGroup:
