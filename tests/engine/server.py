@@ -54,11 +54,13 @@ class Engine:
     """Speaks to one engine over HTTP; one request at a time.
 
     Attributes:
+        address: Where it listens.
         slots: How many prompts it keeps.
         similarity: Its threshold for choosing a slot by its content.
     """
 
     def __init__(self, address: str, slots: int, similarity: float) -> None:
+        self.address = address
         self.slots = slots
         self.similarity = similarity
         self._http = httpx2.Client(base_url=address, timeout=_PATIENCE, trust_env=False)

@@ -204,6 +204,8 @@ def test_responses_stream_is_its_last_event_or_what_was_done_before_a_cut() -> N
     assert (whole.text, whole.calls) == ("Hi", (ToolCall("call_1", "f", '{"a":1}'),))
     cut = decode_reply(Surface.RESPONSES, sse(*events) + b'data: {"type":"response.comp')
     assert (cut.text, cut.calls, cut.usage) == (whole.text, whole.calls, None)
+    bare = {"type": "response.created", "response": {"id": "r1", "status": "in_progress"}}  # llama.cpp
+    assert decode_reply(Surface.RESPONSES, sse(bare, *events[1:])).text == "Hi"
 
 
 @pytest.mark.parametrize("surface", list(Surface))

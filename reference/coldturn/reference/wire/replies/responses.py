@@ -38,14 +38,20 @@ class _Incomplete(msgspec.Struct):
     reason: str | None = None
 
 
-class _Response(msgspec.Struct):
-    output: list[_Item]
+class _Response(msgspec.Struct, kw_only=True):
+    """As an event of a stream may hold it: llama.cpp begins with one that has no output yet."""
+
+    output: list[_Item] = []
     id: str | None = None
     model: str | None = None
     status: str | None = None
     usage: dict[str, Any] | None = None
     error: ErrorObject | None = None
     incomplete_details: _Incomplete | None = None
+
+
+class _Whole(_Response, kw_only=True):
+    output: list[_Item]
 
 
 class _Event(msgspec.Struct):
@@ -64,7 +70,7 @@ def decode_body(body: bytes) -> Reply:
         ProviderError: The body is an error object, or a response that failed.
         UnreadableReplyError: The body is no response.
     """
-    return _reply(decode_as(_Response, body, _SURFACE))
+    return _reply(decode_as(_Whole, body, _SURFACE))
 
 
 def decode_stream(body: bytes) -> Reply:
