@@ -1,10 +1,10 @@
 """How much could be read at every capacity and at every lifetime, from one pass over the requests.
 
 The keys that a cache of any capacity holds under least recently used are the top of one stack of keys in the
-order of their last use (Mattson and others, 1970), so it is enough to know how deep a key lies when it is used
-again. Keys stand for whole prefixes, which makes that cheap: what a request reads lies in a few runs, each last
-used by one earlier request, and of a request only its tail can still be what it used last. A Fenwick tree over
-requests, not over keys, counts what lies above.
+order of their last use (Mattson and others, 1970): it is enough to know how deep a key lies when it is used
+again. Keys stand for whole prefixes, which makes that cheap. What a request reads lies in a few runs, each of
+them last used by one earlier request, and what an earlier request still used last is always its tail. So a
+Fenwick tree over requests, not over keys, counts what lies above.
 
 A lifetime is the same with ages in place of depths. It slides: each use starts it anew.
 """
@@ -15,11 +15,11 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, count
 
+from coldturn.analysis.curves_sums import GrowingSums
 from coldturn.analysis.entries.request import Key
 from coldturn.analysis.entries.store import TouchOrder
-from coldturn.analysis.curves_sums import GrowingSums
 from coldturn.analysis.rates import rate
 from coldturn.reference.prefix.errors import ColdturnError
 
@@ -72,7 +72,9 @@ class Curve:
     def enough_for(self, share: float) -> float | None:
         """The smallest bound under which `share` of the ceiling is read; None when the ceiling is 0."""
         wanted = share * self.ceiling_estimated
-        reached = (bound for bound, read in zip(self.bounds, self.reads_estimated, strict=True) if read >= wanted)
+        reached = (
+            bound for bound, read in zip(self.bounds, self.reads_estimated, strict=True) if read >= wanted
+        )
         return next(reached, None)
 
 
@@ -236,9 +238,8 @@ class _Scope:
         """Note the current request: all of its keys were used last by it."""
         number = len(self._times)
         base = number << _SHIFT
-        self._last.update(zip(keys, range(base, base + len(keys))))
+        self._last.update(zip(keys, count(base)))
         self._times.append(self.now)
         self._taken.append(0)
         self._ends.append(size)
         self._sums.append(size)
-
