@@ -154,7 +154,12 @@ def _first_not_repeated(body: bytes, view: memoryview, placed: PlacedGroup) -> i
     def differs(index: int) -> bool:
         return not body.startswith(view[: placed.end(index)])
 
-    return bisect_left(range(len(placed.elements)), True, key=differs)
+    # From the end, in growing strides: most often the last one or two differ, and a look costs a comparison
+    # of all the bytes in front.
+    high, stride = len(placed.elements), 1
+    while high > 0 and differs(max(high - stride, 0)):
+        high, stride = max(high - stride, 0), stride * 2
+    return bisect_left(range(high), True, lo=max(high - stride, 0), key=differs)
 
 
 def _begin(placed: PlacedGroup) -> int:

@@ -7,7 +7,7 @@ chunk a turn, and a chunk whose items changed is made anew.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from coldturn.reference.wire.model import HistoryItem, ToolResultItem, UserItem
@@ -22,7 +22,7 @@ History = tuple[HistoryItem, ...]
 _MOST_CHUNKS = 32
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Chunk:
     """Rows of items that follow one another.
 
@@ -33,25 +33,19 @@ class _Chunk:
     """
 
     start: int
-    items: History
     row: int
-    rows: int
-    data: bytes
-    places: dict[int, tuple[int, str]]
+    items: History = ()
+    rows: list[bytes] = field(default_factory=list)
+    places: dict[int, tuple[int, str]] = field(default_factory=dict)
 
     @property
     def end(self) -> int:
         return self.start + len(self.items)
 
-    def with_more(self, other: _Chunk) -> _Chunk:
-        return _Chunk(
-            self.start,
-            self.items + other.items,
-            self.row,
-            self.rows + other.rows,
-            b",".join(data for data in (self.data, other.data) if data),
-            {**self.places, **other.places},
-        )
+    def extend(self, items: History, rows: list[bytes], places: dict[int, tuple[int, str]]) -> None:
+        self.items += items
+        self.rows += rows
+        self.places.update(places)
 
 
 class FrozenHistory:
@@ -59,7 +53,7 @@ class FrozenHistory:
 
     def __init__(self) -> None:
         self._chunks: list[_Chunk] = []
-        self._row = self._mark = self._first = 0
+        self._base = self._next = 0
         self._places: dict[int, tuple[int, str]] = {}
 
     def resume(self, history: History, limit: int, planned: frozenset[int], rows: Rows) -> int:
@@ -77,41 +71,35 @@ class FrozenHistory:
                 break
             kept += 1
         del self._chunks[kept:]
-        self._row = rows.count
+        self._base = rows.count
         for chunk in self._chunks:
-            rows.add_all(chunk.data, chunk.rows)
+            rows.add_all(chunk.rows)
             for index in planned & chunk.places.keys():
                 row, inside = chunk.places[index]
-                rows.plan(rows.path(self._row + row) + inside)
-        self._mark, self._places = rows.mark(), {}
-        self._first = self._chunks[-1].end if self._chunks else 0
+                rows.plan(rows.path(self._base + row) + inside)
+        self._next, self._places = rows.count, {}
         return self._first
+
+    @property
+    def _first(self) -> int:
+        return self._chunks[-1].end if self._chunks else 0
 
     def note(self, index: int, rows: Rows, inside: str = "") -> str:
         """Remember where the tool result at `index` is written next; returns its path."""
-        self._places[index] = (rows.count - self._row, inside)
+        self._places[index] = (rows.count - self._base, inside)
         return rows.next_path + inside
 
     def keep(self, history: History, end: int, rows: Rows) -> None:
         """Keep what was written since `resume`: rows of the items before `end`."""
-        if end <= self._first:
+        first = self._first
+        if end <= first:
             return
-        before = self._chunks[-1] if self._chunks else None
-        row = before.row + before.rows if before is not None else 0
-        written = _Chunk(
-            self._first,
-            history[self._first : end],
-            row,
-            rows.count - self._row - row,
-            rows.written(self._mark),
-            self._places,
-        )
-        if before is None or isinstance(history[self._first], UserItem):
-            self._chunks.append(written)
-        else:
-            self._chunks[-1] = before.with_more(written)
+        if not self._chunks or isinstance(history[first], UserItem):
+            self._chunks.append(_Chunk(first, self._next - self._base))
+        self._chunks[-1].extend(history[first:end], rows.since(self._next), self._places)
         if len(self._chunks) > _MOST_CHUNKS:
-            self._chunks[:2] = [self._chunks[0].with_more(self._chunks[1])]
+            second = self._chunks.pop(1)
+            self._chunks[0].extend(second.items, second.rows, second.places)
 
 
 def freezable(history: History, marked: frozenset[int]) -> int:

@@ -39,19 +39,14 @@ class Rows:
         self._rows.append(row)
         self.count += 1
 
-    def add_all(self, rows: bytes, count: int) -> None:
-        """Add rows that stand together already, with commas between them."""
-        if count:
-            self._rows.append(rows)
-            self.count += count
+    def add_all(self, rows: Sequence[bytes]) -> None:
+        """Add rows that were made before."""
+        self._rows.extend(rows)
+        self.count += len(rows)
 
-    def mark(self) -> int:
-        """Where `written` may start from."""
-        return len(self._rows)
-
-    def written(self, mark: int) -> bytes:
-        """What was added since `mark`, with commas between the rows."""
-        return b",".join(self._rows[mark:])
+    def since(self, row: int) -> list[bytes]:
+        """The rows from number `row` on."""
+        return self._rows[row:]
 
     def label(self, path: str, zone: Zone) -> None:
         """Say that the block at `path` is in `zone`."""
@@ -63,10 +58,17 @@ class Rows:
 
     def encoded(self, prompt: Prompt, head: Sequence[tuple[str, bytes]]) -> Encoded:
         """Make the body: the keys of `head` in order, then the array."""
-        members = [b'"' + key.encode() + b'":' + value for key, value in head]
-        array = b'"' + self._name.encode() + b'":[' + b",".join(self._rows) + b"]"
+        members = b"".join(b'"%b":%b,' % (key.encode(), value) for key, value in head)
+        # The rows may be half a megabyte: one join, and no copy besides.
+        rows = self._rows or [b""]
+        first, last = rows[0], rows[-1]
+        opening = b'{%b"%b":[' % (members, self._name.encode())
+        if len(rows) == 1:
+            body = opening + first + b"]}"
+        else:
+            body = b",".join([opening + first, *rows[1:-1], last + b"]}"])
         labels = Labels(zones=self._zones, planned=frozenset(self._planned), deferred=prompt.deferred)
-        return Encoded(body=b"{" + b",".join([*members, array]) + b"}", labels=labels)
+        return Encoded(body=body, labels=labels)
 
 
 def settings(prompt: Prompt, limit: str) -> list[tuple[str, bytes]]:
