@@ -252,3 +252,65 @@ def test_slots_of_keys_agree_with_slots_of_tokens(prompts: list[bytes], slots: i
     for prompt in prompts:
         links, ends = chained(prompt, [1] * len(prompt))
         assert tokens.observe(prompt) == keys.observe(CacheRequest(links, ends))
+
+
+def test_a_prefix_of_exactly_the_minimum_is_read() -> None:
+    grid = Grid(minimum=1_024, granularity=128)
+    assert [grid.read(common, 5_000) for common in (1_023, 1_024, 1_151, 1_152)] == [0, 1_024, 1_024, 1_152]
+
+
+def test_a_longer_match_elsewhere_counts_more_than_a_partial_one() -> None:
+    held = _f1()
+    held.observe(CacheRequest("abc", [10, 20, 30], 0.0))
+    held.observe(CacheRequest("ax", [10, 20], 1.0))
+    assert held.observe(CacheRequest("abd", [10, 20, 40], 2.0, partial=Partial("x", 14))).read == 20
+
+
+def test_of_two_requests_on_their_way_the_later_start_decides_on_the_lifetime() -> None:
+    held = _f1()
+    held.observe(CacheRequest("a", [9], 0.0, readable=10.0))
+    held.observe(CacheRequest("a", [9], 5.0, readable=6.0))
+    assert held.observe(CacheRequest("ab", [9, 12], 305.0)).read == 9
+
+
+def test_a_key_that_came_late_is_as_old_as_its_request() -> None:
+    held = _f1()
+    held.observe(CacheRequest("xy", [9, 18], 0.0, readable=250.0))
+    held.observe(CacheRequest("z", [9], 100.0))
+    assert held.observe(CacheRequest("x", [9], 260.0)).read == 9
+    assert held.observe(CacheRequest("xy", [9, 18], 350.0)).read == 9
+
+
+def test_an_hour_entry_that_is_marked_for_five_minutes_keeps_its_hour() -> None:
+    held = _f2()
+    _ask(held, 0.0, ttl=3_600.0)
+    assert _ask(held, 10.0, ttl=300.0) == 9
+    assert _ask(held, 2_000.0, ttl=300.0) == 9
+    held = _f2()
+    _ask(held, 0.0, ttl=3_600.0)
+    assert _ask(held, 4_000.0, ttl=300.0) == 0
+    assert _ask(held, 4_301.0, ttl=300.0) == 0
+
+
+def test_reading_an_entry_starts_its_lifetime_anew_though_it_is_not_written_again() -> None:
+    held = _f2()
+    held.observe(CacheRequest("a", [9], 0.0, probes=(0,), writes=(Write(0),)))
+    held.observe(CacheRequest("ab", [9, 12], 290.0, probes=(0, 1), writes=(Write(1),)))
+    fork = CacheRequest("ac", [9, 12], 580.0, probes=(0, 1), writes=(Write(1),))
+    assert held.observe(fork) == Reading(9, 3)
+
+
+def test_a_slot_that_has_too_little_in_front_is_not_taken() -> None:
+    cache = SlotCache(SlotRules(slots=2))
+    for text in (b"a" * 100, b"b" * 100):
+        cache.observe(text)
+    # 5 of 100 are too few: the least recent slot is taken, which holds a's.
+    assert cache.observe(b"b" * 5 + b"c" * 95).read == 0
+    assert cache.observe(b"b" * 100).read == 99
+
+
+def test_slots_of_keys_read_a_partial_prefix() -> None:
+    cache = SlotPrefixes(SlotRules())
+    cache.observe(CacheRequest("ab", [10, 20]))
+    assert cache.observe(CacheRequest("ax", [10, 20], partial=Partial("b", 14))).read == 14
+    assert cache.observe(CacheRequest("ay", [10, 20], partial=Partial("b", 14))).read == 10

@@ -133,6 +133,7 @@ def test_on_an_intact_chain_each_request_reads_what_the_one_before_read_and_wrot
         ("claude-mythos-5-1", 512),
         ("claude-sonnet-4-5-20250929", 1_024), ("claude-sonnet-4-6", 1_024), ("claude-sonnet-5", 1_024),
         ("claude-opus-4-8", 1_024), ("claude-opus-4-7", 2_048), ("claude-3-5-haiku-20241022", 2_048),
+        ("claude-fable-5", 512),
         ("claude-opus-4-5", 4_096), ("claude-opus-4-6", 4_096), ("claude-haiku-4-5-20251001", 4_096),
     ],
 )  # fmt: skip
@@ -209,6 +210,10 @@ def test_settings_lose_the_tiers_behind_them() -> None:
         {"output_config": {"effort": "low"}},
     ):
         assert _read_after(**change) == tools + 1_500
+    # What loses the system loses the messages behind it, whatever their own settings are.
+    fixed = {"tool_choice": {"type": "any"}, "tools": TOOLS, "system": SYSTEM}
+    pair = (sent(blocks(10, 10), **fixed), sent(blocks(10, 10), **fixed, speed="fast"))
+    assert rows(pair)[1].read_estimated == tools
     assert _read_after(temperature=0.5) == tools + 1_500 + tokens(10)
     assert _read_after(tools=[{**TOOLS[0], "description": words(1_500, "new")}]) == 0
 

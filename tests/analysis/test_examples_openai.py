@@ -233,14 +233,58 @@ def test_what_was_reported_decides_on_the_hidden_tokens() -> None:
 
 
 def test_a_chain_by_response_id_is_followed() -> None:
-    first = body(NEW, *FIRST)
-    second = body(NEW, FIRST[0], message("user", words(1_000)), previous_response_id="resp_1")
+    def then(named: str, text: str) -> dict[str, Any]:
+        return body(NEW, FIRST[0], message("user", text), previous_response_id=named)
+
     log = [
-        exchange(first, OPENAI, used(12_000), response_id="resp_1", text="an answer"),
-        exchange(second, OPENAI, used(13_100), response_id="resp_2"),
+        exchange(body(NEW, *FIRST), OPENAI, used(12_000), response_id="resp_1", text="an answer"),
+        exchange(then("resp_1", words(1_000)), OPENAI, used(13_100), response_id="resp_2", text="another"),
+        exchange(then("resp_2", words(100)), OPENAI, used(13_300), response_id="resp_3"),
     ]
     found = rows(log)
-    assert (found[1].read_estimated, found[1].ceiling_estimated) == (12_000, 12_000)
-    lost = rows(log[1:])
+    assert [row.read_estimated for row in found] == [0, 12_000, 13_100]
+    assert [row.ceiling_estimated for row in found] == [0, 12_000, 13_100]
+    # Where the context is sent instead of named, it is the same prompt.
+    items = (*FIRST, message("assistant", "an answer"), message("user", words(1_000)))
+    sent = exchange(body(NEW, *items), OPENAI, used(13_100))
+    assert rows([log[0], log[1], sent])[2].ceiling_estimated >= 12_000
+    lost = rows(log[1:2])
     assert lost[0].read_estimated is None
-    assert [str(flag) for flag in lost[0].flags if "response" in flag] == ["earlier_response_missing"]
+    assert "earlier_response_missing" in lost[0].flags
+
+
+def test_the_end_of_the_developer_block_is_looked_at_however_far_back_it_is() -> None:
+    developer = message("developer", words(2_000))
+    users = [message("user", f"question {n}") for n in range(30)]
+    found = reads([exchange(body(NEW, *sent), OPENAI) for sent in ([developer], [developer, *users])])
+    assert found[1][0] == 2_000
+
+
+def test_of_earlier_messages_the_latest_twenty_endings_are_looked_at() -> None:
+    users = [message("user", words(2_000, f"{n:03}")) for n in range(22)]
+    for later, read in ((20, 2_000), (21, 0)):
+        asked = [exchange(body(NEW, *users[:size]), OPENAI) for size in (1, 1 + later)]
+        assert reads(asked)[1][0] == read
+
+
+def test_only_the_last_result_of_a_group_is_an_ending() -> None:
+    user = message("user", words(2_000))
+    calls = [
+        {"type": "function_call", "call_id": f"c{n}", "name": "look", "arguments": "{}"} for n in range(2)
+    ]
+    results = [{"type": "function_call_output", "call_id": f"c{n}", "output": words(500)} for n in range(2)]
+    whole = reads([exchange(body(NEW, user, *calls, *results), OPENAI)] * 2)
+    assert whole[1] == (whole[0][1], 0)
+    grown = [exchange(body(NEW, user, *calls, *results[:count]), OPENAI) for count in (1, 2)]
+    assert reads(grown)[1][0] == 0
+
+
+def test_with_explicit_breakpoints_only_the_latest_four_are_written() -> None:
+    parts = [message("user", words(2_000, f"{n:03}"), **EXPLICIT) for n in range(5)]
+    only = {"prompt_cache_options": {"mode": "explicit"}}
+    for kept, read in ((1, 0), (2, 4_000), (5, 10_000)):
+        log = [
+            exchange(body(NEW, *parts[:size], message("user", f"end {size}"), **only), OPENAI)
+            for size in (5, kept)
+        ]
+        assert reads(log)[1][0] == read

@@ -17,7 +17,7 @@ class WrittenEntries:
     is not known. A read or a write starts its lifetime anew, from the start of the request.
 
     Args:
-        minimum: Tokens below which a prefix is neither written nor read.
+        minimum: Tokens below which a prefix is not written.
         ttl: Seconds that an entry lives whose write names none.
         long_ttl: From this lifetime on a write is billed as a long one; None when there is one price.
         store: What is held. Its capacity counts entries.
@@ -33,7 +33,7 @@ class WrittenEntries:
         """Take the next request."""
         store, keys, ends, now = self._store, request.keys, request.ends, request.started or 0.0
         store.advance(now)
-        found = [i for i in request.probes if ends[i] >= self._minimum and store.alive(keys[i], now)]
+        found = [boundary for boundary in request.probes if store.alive(keys[boundary], now)]
         store.touch([keys[boundary] for boundary in found], now)
         writes = [write for write in request.writes if ends[write.boundary] >= self._minimum]
         self._write(request, writes, now)
