@@ -59,7 +59,7 @@ async def raw_upstream(
     """Serve on 127.0.0.1."""
     upstream = RawUpstream(answers, pause)
     listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
-    upstream.url = f"http://127.0.0.1:{listener.extra(SocketAttribute.local_port)}"
+    upstream.url = f"http://127.0.0.1:{listener.extra(SocketAttribute.local_port)}"  # noqa: S610 - it is anyio, not Django
     async with listener, anyio.create_task_group() as tasks:
         tasks.start_soon(listener.serve, upstream.handle)
         yield upstream

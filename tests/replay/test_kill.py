@@ -101,6 +101,12 @@ def test_recordings_are_private_and_only_lines_are_shared(tmp_path: Path) -> Non
     with pytest.raises(BrokenRecordingError, match="no recording"):
         Recorder(other, shared=True)
     assert other.read_text() == '{"not": "ours"}\n'
+    for foreign in ('"coldturn"', "[]", '{"coldturn": {"version": 99}}', "interactions:"):
+        other.write_text(foreign + "\n")
+        with pytest.raises(BrokenRecordingError, match="no recording"):
+            Recorder(other, shared=True)
+    Recorder(other, shared=True, overwrite=True).close()
+    assert open_recording(other).entries == ()
 
 
 def test_a_long_session_is_not_held_in_memory(tmp_path: Path) -> None:

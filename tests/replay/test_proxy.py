@@ -191,6 +191,19 @@ async def test_another_host_is_refused(tmp_path: Path, host: str) -> None:
     assert proxy.entries() == []
 
 
+@pytest.mark.parametrize("origin", ["https://evil.example", "http://127.0.0.1.evil.example:8484"])
+async def test_a_page_of_the_web_is_refused(tmp_path: Path, origin: str) -> None:
+    async with (
+        raw_upstream([head() + b"fine"]) as upstream,
+        proxying(tmp_path, upstream.url) as proxy,
+        httpx2.AsyncClient() as client,
+    ):
+        refused = await client.post(proxy.url + "/mcp", headers={"origin": origin}, content=b"{}")
+        own = await client.post(proxy.url + "/mcp", headers={"origin": proxy.url}, content=b"{}")
+    assert (refused.status_code, own.status_code) == (403, 200)
+    assert len(upstream.requests) == 1
+
+
 @pytest.mark.requirement("REC-8")
 def test_it_listens_on_this_machine_only() -> None:
     with listen() as listening:

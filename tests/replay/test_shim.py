@@ -150,7 +150,7 @@ def test_every_byte_passes_as_it_is_and_so_do_the_exit_code_and_standard_error(t
         shim(path, [sys.executable, "-c", ECHO]), input=data, capture_output=True, timeout=60, check=False
     )
     assert hashlib.sha256(run.stdout).digest() == hashlib.sha256(data).digest()
-    assert run.stderr == b"a line for people\n"
+    assert run.stderr == b"a line for people\n"  # and nothing of ours
     assert run.returncode == 7
     first, second = open_recording(path).entries
     assert first.request_body == b'{"id" : 1,\t"jsonrpc":"2.0","method":"x\\u00e9/"}'

@@ -11,6 +11,7 @@ import socket
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import TypeAlias
+from urllib.parse import urlsplit
 
 import anyio
 import httpx2
@@ -105,7 +106,9 @@ class ProxyApp:
     async def _answer(self, request: Request, send: Send) -> None:
         path = request.scope["raw_path"].decode("latin-1")
         upstream = choose(self._transports, path)
-        if "upgrade" in request.headers:
+        if _is_of_a_web_page(request):
+            await _say(request, send, 403, "web pages may not use the proxy")
+        elif "upgrade" in request.headers:
             # Clients that try WebSockets first (Codex) fall back at once on this status.
             await _say(request, send, 426, "coldturn record proxy speaks plain HTTP only", close=True)
         elif upstream is None:
@@ -174,9 +177,15 @@ async def _say(request: Request, send: Send, status: int, sentence: str, *, clos
     await response(request.scope, request.receive, send)
 
 
+def _is_of_a_web_page(request: Request) -> bool:
+    """Whether a browser sent it for a page from elsewhere: such requests pass the check of `Host`."""
+    origin = urlsplit(request.headers.get("origin", ""))
+    return origin.scheme in ("http", "https") and origin.hostname not in HOSTS
+
+
 def _outgoing(request: Request, upstream: Upstream, path: str, body: bytes) -> httpx2.Request:
     url = upstream.target(path, request.scope["query_string"].decode("latin-1"))
-    own = (b"host", b"content-length")
+    own = (b"host", b"content-length", b"expect")
     headers = [pair for pair in _end_to_end(request.headers.raw) if pair[0].lower() not in own]
     outgoing = httpx2.Request(
         request.method,

@@ -67,13 +67,21 @@ def _ensure_ours(path: Path) -> None:
     try:
         with path.open("rb") as file:
             head = file.readline(_HEADER_BYTES)
-        ours = not head or METADATA_KEY in orjson.loads(head)
     except OSError as error:
         raise UnwritableRecordingError(str(path), (error.strerror or str(error)).lower()) from error
-    except (orjson.JSONDecodeError, TypeError):
-        ours = False
-    if not ours:
-        raise BrokenRecordingError(str(path), "it is no recording in JSON lines that more could be added to")
+    if head and not 0 < _version_of(head) <= FORMAT_VERSION:
+        raise BrokenRecordingError(
+            str(path), "it is no recording in JSON lines of this version, to which more could be added"
+        )
+
+
+def _version_of(head: bytes) -> int:
+    """The format version in the first line of a recording; 0 when it is none."""
+    try:
+        version = orjson.loads(head)[METADATA_KEY]["version"]
+    except (orjson.JSONDecodeError, TypeError, LookupError):
+        return 0
+    return version if isinstance(version, int) else 0
 
 
 class Recorder:
@@ -125,7 +133,7 @@ class Recorder:
         exists = self.path.exists()
         if exists and not (overwrite or shared):
             raise RecordingExistsError(str(path))
-        if exists and shared:
+        if exists and shared and not overwrite:
             _ensure_ours(self.path)
         self.cassette = Cassette(
             str(self.path),
@@ -144,7 +152,9 @@ class Recorder:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             if lines:
-                self._journal = Journal(self.path, header_line({METADATA_KEY: metadata}), join=shared)
+                self._journal = Journal(
+                    self.path, header_line({METADATA_KEY: metadata}), join=shared and not overwrite
+                )
         except OSError as error:
             raise UnwritableRecordingError(str(path), (error.strerror or str(error)).lower()) from error
 

@@ -132,7 +132,7 @@ def stdio(
         raise
     with recorder:
         code = run_shim(server, StdioTape(called, recorder), say)
-    if recorder.lost:
+    if recorder.lost or recorder.redaction.counts:
         say(recorder.summary())
     raise typer.Exit(code)
 
