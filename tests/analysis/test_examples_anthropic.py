@@ -275,3 +275,33 @@ def test_identical_requests_at_once_all_miss() -> None:
 
     assert [ask(started) for started in (0.0, 0.5, 1.0, 1.9)] == [0, 0, 0, 0]
     assert ask(2.0) == 9
+
+
+@pytest.mark.parametrize(
+    ("model", "change", "flagged"),
+    [
+        ("claude-sonnet-5", "front", True),
+        ("claude-sonnet-5", "behind", False),
+        ("claude-sonnet-5", "reasoning", False),
+        ("claude-sonnet-4-5", "front", False),
+    ],
+)
+def test_reasoning_behind_a_changed_prefix_is_lost_too(model: str, change: str, *, flagged: bool) -> None:
+    def asked(changed: str) -> Exchange:
+        thought = f"hm {changed == 'reasoning'} " * 300
+        return sent(
+            [
+                {"role": "user", "content": [text("ask", 1_500), text(str(changed == "front"), 50)]},
+                {"role": "assistant", "content": [
+                    {"type": "thinking", "thinking": thought, "signature": "s"},
+                    {"type": "tool_use", "id": "c", "name": "look", "input": {}},
+                ]},
+                {"role": "user", "content": [
+                    {"type": "tool_result", "tool_use_id": "c", "content": f"r {changed == 'behind'}"}
+                ]},
+            ],
+            model=model,
+        )  # fmt: skip
+
+    found = rows([asked("nothing"), asked(change)])[1]
+    assert ("reasoning_invalidated" in found.flags) is flagged

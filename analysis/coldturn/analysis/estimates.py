@@ -33,6 +33,7 @@ class Flag(StrEnum):
     FAILED = "failed_request"
     LENGTH_MISMATCH = "length_mismatch"
     EARLIER_RESPONSE_MISSING = "earlier_response_missing"
+    REASONING_INVALIDATED = "reasoning_invalidated"
     HIDDEN_INPUT = "hidden_input"
 
 

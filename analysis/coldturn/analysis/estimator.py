@@ -11,13 +11,14 @@ from urllib.parse import urlsplit
 import msgspec
 
 from coldturn.analysis.chains import Chains
-from coldturn.analysis.entries.request import CacheRequest, Partial
+from coldturn.analysis.entries.request import CacheRequest
 from coldturn.analysis.estimates import BLOCK, Flag, RequestEstimate
 from coldturn.analysis.layout import Layout
-from coldturn.analysis.partial import partial_of
+from coldturn.analysis.partial import partial_of, shared_links
 from coldturn.analysis.placement import Placed, place, request_ttl
 from coldturn.analysis.prices import CostEstimate, cost_of, price_of
 from coldturn.analysis.registry import CannotEvaluateError, Registry, shipped
+from coldturn.analysis.ruleset import Placement
 from coldturn.analysis.scope import EstimateOptions, Scope, open_scope
 from coldturn.analysis.tokens import Weigh
 from coldturn.analysis.usage import ProviderUsage, from_bedrock_headers, normalise
@@ -97,7 +98,8 @@ class RequestEstimator:
         late = scope.tick(exchange.started)
         layout = scope.layouts.make(request, earlier or ())
         ends = scope.measure.ends(layout.links, layout.weights, usage.input)
-        partial = _partial(scope, layout, ends, request, parent)
+        broken = _broken_parent(scope, request, parent)
+        partial = None if broken is None else partial_of(broken, layout, ends)
         placed = place(request, layout, scope.parameters)
         cached = _cache_request(exchange, request, scope, layout, placed)
         cached = replace(cached, ends=ends, partial=partial, answer_tokens=usage.output)
@@ -114,6 +116,7 @@ class RequestEstimator:
             Flag.EARLIER_RESPONSE_MISSING: earlier is None,
             Flag.REFUSED: placed.refused is not None,
             Flag.CONTESTED: placed.contested is not None,
+            Flag.REASONING_INVALIDATED: broken is not None and _loses_reasoning(scope, broken, layout),
             Flag.HIDDEN_INPUT: _has_hidden_input(usage, layout, self._options.weigh),
         }
         row = RequestEstimate(
@@ -130,7 +133,7 @@ class RequestEstimator:
             written_estimated=None if reading is None else EstimatedTokens(reading.written),
             read_reported=usage.read,
             written_reported=usage.written,
-            block=max(scope.parameters.granularity, scope.parameters.interval or 0, BLOCK),
+            block=max(scope.parameters.granularity, BLOCK),
             flags=tuple(flag for flag, holds in flags.items() if holds),
             cost_estimated=_cost(exchange, request, scope, usage),
         )
@@ -151,14 +154,27 @@ class RequestEstimator:
         return not exchange.url and scope.rules is not None and self._options.rules is None
 
 
-def _partial(
-    scope: Scope, layout: Layout, ends: list[int], request: PromptRequest, parent: PromptRequest | None
-) -> Partial | None:
+def _broken_parent(scope: Scope, request: PromptRequest, parent: PromptRequest | None) -> Layout | None:
+    """The layout of a parent that the request does not repeat in full."""
     if parent is None or request.previous_response_id is not None:
         return None
     if request.contents[: len(parent.contents)] == parent.contents:
         return None
-    return partial_of(scope.layouts.make(parent), layout, ends)
+    return scope.layouts.make(parent)
+
+
+def _loses_reasoning(scope: Scope, parent: Layout, child: Layout) -> bool:
+    """Whether reasoning that the provider keeps is sent again behind a prefix that has changed."""
+    parameters = scope.parameters
+    if parameters.placement is not Placement.ANTHROPIC or parameters.strips_thinking:
+        return False
+    shared = shared_links(parent, child)
+    return not _reasoning_behind(parent, shared).isdisjoint(_reasoning_behind(child, shared))
+
+
+def _reasoning_behind(layout: Layout, shared: int) -> set[bytes]:
+    pairs = zip(layout.units, layout.block_ends, strict=True)
+    return {unit.facts.digest for unit, end in pairs if end >= shared and unit.kind is BlockKind.REASONING}
 
 
 def usage_of(exchange: Exchange, reply: Reply | None) -> ProviderUsage:

@@ -22,7 +22,7 @@ def partial_of(parent: Layout, child: Layout, ends: Sequence[int]) -> Partial | 
     Returns:
         None when nothing is, when one of the two ends there, or when their settings differ.
     """
-    shared = len(tuple(takewhile(bool, map(eq, parent.links, child.links))))
+    shared = shared_links(parent, child)
     if shared >= len(parent.links) or shared >= len(child.links):
         return None
     if parent.links[shared] ^ parent.keys[shared] != child.links[shared] ^ child.keys[shared]:
@@ -34,3 +34,8 @@ def partial_of(parent: Layout, child: Layout, ends: Sequence[int]) -> Partial | 
     start = ends[shared - 1] if shared else 0
     tokens = start + (ends[shared] - start) * common // len(now)
     return Partial(parent.keys[shared], tokens) if tokens > start else None
+
+
+def shared_links(parent: Layout, child: Layout) -> int:
+    """How many boundaries two requests have in common."""
+    return len(tuple(takewhile(bool, map(eq, parent.links, child.links))))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import isfinite
 
 from coldturn.analysis.entries.ceiling import Ceiling
 from coldturn.analysis.entries.prefix import PrefixCache
@@ -74,7 +75,7 @@ class Scope:
 
     def tick(self, started: float | None) -> Flag | None:
         """Go on to the next request's start. One before an earlier request's is taken for simultaneous."""
-        if started is None:
+        if started is None or not isfinite(started):
             return Flag.NO_TIME
         if self.latest is not None and started < self.latest:
             return Flag.TIME_GOES_BACK
