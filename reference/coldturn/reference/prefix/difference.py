@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain, compress
-from operator import attrgetter, is_not
+from itertools import chain
+from operator import attrgetter
 
-from coldturn.reference.prefix.elements import Content, Element
+from coldturn.reference.prefix.elements import Content
 from coldturn.reference.prefix.model import BlockFacts, Fidelity, Zone
 from coldturn.reference.prefix.offsets import source_offset
 from coldturn.reference.prefix.reading import PlacedGroup
@@ -98,19 +98,21 @@ def has_wire_drift(parent: PromptRequest, child: PromptRequest) -> bool:
     """Whether elements that say the same from the start were sent in another spelling (markers apart)."""
     if all(_repeats(was, now) for was, now in zip(parent.groups, child.groups, strict=False)):
         return False
-    count = common_elements(parent, child)
-    was, now = _elements(parent)[:count], _elements(child)[:count]
-    others = compress(zip(was, now, strict=True), map(is_not, was, now))
-    return any(one.bare != other.bare for one, other in others)
+    left = common_elements(parent, child)
+    for was, now in zip(parent.groups, child.groups, strict=False):
+        count = min(left, len(was.elements), len(now.elements))
+        left -= count
+        # Most of them are identical; what differs stands at the end, where markers move.
+        first = common_length(was.elements[:count], now.elements[:count])
+        pairs = zip(was.elements[first:count], now.elements[first:count], strict=True)
+        if any(one is not other and one.bare != other.bare for one, other in pairs):
+            return True
+    return False
 
 
 def _repeats(was: PlacedGroup, now: PlacedGroup) -> bool:
     """Whether `now` starts with the very elements of `was`; tuples compare by identity at the speed of C."""
     return was.group is now.group and now.elements[: len(was.elements)] == was.elements
-
-
-def _elements(request: PromptRequest) -> tuple[Element, ...]:
-    return tuple(chain.from_iterable(placed.elements for placed in request.groups))
 
 
 def first_difference(parent: PromptRequest, child: PromptRequest) -> Difference | None:

@@ -41,18 +41,21 @@ class RunningLedger:
         """The ledger of the next request."""
         place = self._go_on_from(request)
         state = place.state.copy()
-        segments, ends = list(self._segments[: place.segments]), list(self._ends[: place.blocks])
+        segments: list[SegmentHash] = []
+        ends: list[int] = []
         elements = len(request.contents)
         places = [one for one in self._places if one.element <= place.element][-_KEPT:]
         first = max(place.element, elements - _KEPT)
         for start, end in [(place.element, first), *((at, at + 1) for at in range(first, elements))]:
             if places[-1:] == [] or places[-1].element < start:
-                places.append(_Place(start, state.copy(), len(segments), len(ends)))
+                met = place.segments + len(segments), place.blocks + len(ends)
+                places.append(_Place(start, state.copy(), *met))
             added, added_ends = state.add(request.lazy_blocks.of_elements(start, end))
             segments += added
             ends += added_ends
         self._last, self._places = request, places[-_KEPT:]
-        self._segments, self._ends = tuple(segments), tuple(ends)
+        self._segments = self._segments[: place.segments] + tuple(segments)
+        self._ends = self._ends[: place.blocks] + tuple(ends)
         return finished(request, state, self._segments, self._ends)
 
     def _go_on_from(self, request: PromptRequest) -> _Place:

@@ -86,6 +86,7 @@ class Assembly:
             max_output_tokens=self.spec.max_output_tokens,
             newly_elided=self._history.places(self._flipped),
             deferred=surface.deferred,
+            last_user=self._history.last_user if self._history.last_user >= 0 else None,
             settings=self.settings,
         )
         return Assembled(prompt, self._history.elision())

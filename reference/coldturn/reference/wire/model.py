@@ -113,6 +113,7 @@ class Prompt:
         newly_elided: Indices into `history` of results whose rendering flipped at this turn's boundary.
         markers: Whether to set cache breakpoints where the surface has them.
         settings: Members that are no prompt, such as ``stream``; they stand in the order of their names.
+        last_user: Index of the last user message in `history`, from a caller that knows it; else sought.
     """
 
     model: str
@@ -126,6 +127,7 @@ class Prompt:
     deferred: frozenset[str] = frozenset()
     markers: bool = True
     settings: Mapping[str, Setting] = field(default_factory=dict)
+    last_user: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

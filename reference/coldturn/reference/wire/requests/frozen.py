@@ -7,10 +7,11 @@ chunk a turn, and a chunk whose items changed is made anew.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from coldturn.reference.wire.model import HistoryItem, ToolResultItem, UserItem
+from coldturn.reference.wire.model import HistoryItem, Prompt, ToolResultItem, UserItem
 from coldturn.reference.wire.requests.markers import last_user
 
 if TYPE_CHECKING:
@@ -29,23 +30,43 @@ class _Chunk:
     Attributes:
         start: Index of the first item.
         row: Number of the first row, counted from the history's first.
+        pieces: The rows, older ones put together: a piece has twice as many rows as the next one, or more.
+        counts: How many rows are in each piece.
         places: Where each tool result stands: index of its item -> row, and path within the row.
     """
 
     start: int
     row: int
-    items: History = ()
-    rows: list[bytes] = field(default_factory=list)
+    items: list[HistoryItem] = field(default_factory=list)
+    pieces: list[bytes] = field(default_factory=list)
+    counts: list[int] = field(default_factory=list)
     places: dict[int, tuple[int, str]] = field(default_factory=dict)
 
     @property
     def end(self) -> int:
         return self.start + len(self.items)
 
-    def extend(self, items: History, rows: list[bytes], places: dict[int, tuple[int, str]]) -> None:
-        self.items += items
-        self.rows += rows
+    def extend(
+        self, items: Sequence[HistoryItem], rows: list[bytes], places: dict[int, tuple[int, str]]
+    ) -> None:
+        self.items.extend(items)
+        for row in rows:
+            self._add(row, 1)
         self.places.update(places)
+
+    def join(self, other: _Chunk) -> None:
+        self.items.extend(other.items)
+        for piece, count in zip(other.pieces, other.counts, strict=True):
+            self._add(piece, count)
+        self.places.update(other.places)
+
+    def _add(self, piece: bytes, count: int) -> None:
+        """Add rows; joining pieces of like size keeps them few, and copies a row a few times in all."""
+        while self.counts and self.counts[-1] <= count:
+            piece = self.pieces.pop() + b"," + piece
+            count += self.counts.pop()
+        self.pieces.append(piece)
+        self.counts.append(count)
 
 
 class FrozenHistory:
@@ -53,7 +74,7 @@ class FrozenHistory:
 
     def __init__(self) -> None:
         self._chunks: list[_Chunk] = []
-        self._base = self._next = 0
+        self._base = self._next = self._mark = 0
         self._places: dict[int, tuple[int, str]] = {}
 
     def resume(self, history: History, limit: int, planned: frozenset[int], rows: Rows) -> int:
@@ -67,17 +88,17 @@ class FrozenHistory:
         """
         kept = 0
         for chunk in self._chunks:
-            if chunk.end > limit or history[chunk.start : chunk.end] != chunk.items:
+            if chunk.end > limit or list(history[chunk.start : chunk.end]) != chunk.items:
                 break
             kept += 1
         del self._chunks[kept:]
         self._base = rows.count
         for chunk in self._chunks:
-            rows.add_all(chunk.rows)
+            rows.add_all(chunk.pieces, sum(chunk.counts))
             for index in planned & chunk.places.keys():
                 row, inside = chunk.places[index]
                 rows.plan(rows.path(self._base + row) + inside)
-        self._next, self._places = rows.count, {}
+        self._next, self._mark, self._places = rows.count, rows.mark(), {}
         return self._first
 
     @property
@@ -96,21 +117,20 @@ class FrozenHistory:
             return
         if not self._chunks or isinstance(history[first], UserItem):
             self._chunks.append(_Chunk(first, self._next - self._base))
-        self._chunks[-1].extend(history[first:end], rows.since(self._next), self._places)
+        self._chunks[-1].extend(history[first:end], rows.since(self._mark), self._places)
         if len(self._chunks) > _MOST_CHUNKS:
-            second = self._chunks.pop(1)
-            self._chunks[0].extend(second.items, second.rows, second.places)
+            self._chunks[0].join(self._chunks.pop(1))
 
 
-def freezable(history: History, marked: frozenset[int]) -> int:
+def freezable(prompt: Prompt, marked: frozenset[int]) -> int:
     """Index in front of which no row will move while the history only grows.
 
     Args:
-        history: What is going to be said.
+        prompt: What is going to be said.
         marked: Indices of items that carry a cache breakpoint now.
     """
+    history, user = prompt.history, last_user(prompt)
     limit = min(marked, default=len(history) - 1)
-    user = last_user(history)
     item = history[user] if user is not None else None
     if user is not None and isinstance(item, UserItem) and item.suffix:
         limit = min(limit, user)

@@ -34,20 +34,23 @@ def takes_explicit_breakpoints(model: str) -> bool:
     return found is not None and (int(found[1]), int(found[2] or 0)) >= (5, 6)
 
 
-def last_user(history: Sequence[HistoryItem]) -> int | None:
+def last_user(prompt: Prompt) -> int | None:
     """Give the index of the last user message; None when there is none."""
+    if prompt.last_user is not None:
+        return prompt.last_user
+    history = prompt.history
     try:
         return len(history) - 1 - indexOf(map(type, reversed(history)), UserItem)
     except ValueError:
         return None
 
 
-def stable_end(history: Sequence[HistoryItem]) -> int | None:
+def stable_end(prompt: Prompt) -> int | None:
     """Give the index of the last item that may carry a breakpoint; None in an empty history.
 
     A variable suffix inside the last user message makes everything behind it unfit.
     """
-    user = last_user(history)
+    history, user = prompt.history, last_user(prompt)
     item = history[user] if user is not None else None
     if isinstance(item, UserItem) and item.suffix:
         return user
@@ -75,7 +78,7 @@ def plan_markers(prompt: Prompt, *, tools: bool, system: bool, previous: bool) -
     """
     if not prompt.markers:
         return NO_MARKERS
-    end = stable_end(prompt.history)
+    end = stable_end(prompt)
     ends: list[int] = []
     if end is not None:
         ends.append(end)

@@ -66,7 +66,7 @@ def _system(prompt: Prompt, plan: MarkerPlan, rows: Rows) -> list[bytes]:
 
 def _add_history(prompt: Prompt, plan: MarkerPlan, rows: Rows, fragments: Fragments) -> None:
     results: list[bytes] = []
-    limit = freezable(prompt.history, plan.history)
+    limit = freezable(prompt, plan.history)
     frozen = fragments.frozen[Surface.MESSAGES]
     start = frozen.resume(prompt.history, limit, prompt.newly_elided, rows)
     for index, item in enumerate(prompt.history[start:], start):

@@ -70,7 +70,7 @@ class Shape:
 def add_history(prompt: Prompt, shape: Shape, plan: MarkerPlan, rows: Rows, fragments: Fragments) -> None:
     """Add the history, item by item, and zone 4 behind it."""
     loads: list[ToolDefinition] = []
-    limit = freezable(prompt.history, plan.history)
+    limit = freezable(prompt, plan.history)
     frozen = fragments.frozen[shape]
     start = frozen.resume(prompt.history, limit, prompt.newly_elided, rows)
     for index, item in enumerate(prompt.history[start:], start):

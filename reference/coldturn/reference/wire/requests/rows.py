@@ -39,14 +39,18 @@ class Rows:
         self._rows.append(row)
         self.count += 1
 
-    def add_all(self, rows: Sequence[bytes]) -> None:
-        """Add rows that were made before."""
-        self._rows.extend(rows)
-        self.count += len(rows)
+    def add_all(self, pieces: Sequence[bytes], count: int) -> None:
+        """Add `count` rows that were made before; some stand together in one piece, with commas between."""
+        self._rows.extend(pieces)
+        self.count += count
 
-    def since(self, row: int) -> list[bytes]:
-        """The rows from number `row` on."""
-        return self._rows[row:]
+    def mark(self) -> int:
+        """Where `since` may start from."""
+        return len(self._rows)
+
+    def since(self, mark: int) -> list[bytes]:
+        """The rows that were added since `mark`, one by one."""
+        return self._rows[mark:]
 
     def label(self, path: str, zone: Zone) -> None:
         """Say that the block at `path` is in `zone`."""
