@@ -14,11 +14,15 @@ from pathlib import Path
 import pytest
 import xxhash
 
+from coldturn.reference.observer import NullObserver
 from coldturn.reference.prefix.model import Surface
 from coldturn.replay.cli.app import main
+from coldturn.replay.live_view import LiveView
+from coldturn.replay.loading import open_replayable
 from coldturn.traces import names
 from coldturn.traces.span_reader import read_spans
 from fake_provider import Answer, FakeProvider, Raw, Refuse, Say, serving
+from fake_run import FakeClock, tell
 
 KEY = "sk-live-0123456789abcdefghij"
 TOY = Path(__file__).parent / "toy_server.py"
@@ -176,6 +180,15 @@ def test_a_conversation_recorded_explained_and_replayed(
     assert recording["connections"] == [{"server": "toys", "sessions": 1, "calls": 1, "lists": 1}]
     assert recording["policies"][0]["playback"]["unplayed"] == 0
     assert recording["policies"][0]["turns"] == 2
+    # What the replay follows: the user's own words, and what the program's own tools had answered.
+    turns = open_replayable(tape).script.session.turns
+    assert [turn.user for turn in turns] == ["Add 40 and 2.", "And now 1."]
+    decided = [(call.server, call.tool, call.result) for step in turns[0].steps for call in step.calls]
+    assert decided == [
+        ("toys", "add", ""),
+        (None, "todo_write", "The todo list has 1 items, 0 of them completed."),
+        (None, "remember", "Remembered; it is shown from the next turn on."),
+    ]
 
 
 def test_under_stable_nothing_breaks(
@@ -199,6 +212,17 @@ def test_under_stable_nothing_breaks(
     (lineage,) = json.loads(capsys.readouterr().out)["lineages"]
     assert lineage["requests"] == 5
     assert [one for one in lineage["breaks"] if one["verdict"] != "broken_harmless"] == []
+
+
+def test_only_breaks_that_cost_something_are_counted() -> None:
+    notes = io.StringIO()
+    view = LiveView(NullObserver(), io.StringIO(), notes)
+    tell(view, FakeClock())  # its last turn has a planned break, and a harmless one
+    view.close_turn()
+    assert notes.getvalue().endswith(
+        "turn 3: 2 steps; tokens reported: input unknown, read unknown, written unknown; "
+        "breaks: 1 planned (planned_elision)\n"
+    )
 
 
 def test_a_policy_of_the_command_line_shows_its_breaks(launch: Launch) -> None:
