@@ -17,6 +17,8 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 MODEL = "fake-model-1"
+_BEFORE_TEXT = {"messages": 2, "chat_completions": 1, "responses": 3}
+"""Events in front of the first text."""
 PATHS = {
     "messages": "/v1/messages",
     "chat_completions": "/v1/chat/completions",
@@ -131,7 +133,7 @@ class FakeProvider:
 
         *begun, _last = list(events(surface, Say([answer.first]), len(self.bodies)))
         try:
-            for event in begun[: 2 if surface == "chat_completions" else 3]:
+            for event in begun[: _BEFORE_TEXT[surface] + 1]:
                 yield event
             await anyio.sleep_forever()
         finally:
@@ -232,20 +234,27 @@ def _responses(say: Say, number: int) -> Iterator[str]:
         item: dict[str, Any] = {"type": "message", "id": f"msg_{number}", "role": "assistant"}
         added = {**item, "status": "in_progress", "content": []}
         yield _event({"type": "response.output_item.added", "output_index": 0, "item": added})
+        place: dict[str, Any] = {"output_index": 0, "content_index": 0, "item_id": item["id"]}
+        empty = {"type": "output_text", "text": "", "annotations": []}
+        yield _event({"type": "response.content_part.added", **place, "part": empty})
         for text in say.texts:
-            place = {"output_index": 0, "content_index": 0, "item_id": item["id"]}
             yield _event({"type": "response.output_text.delta", **place, "delta": text})
-        part = {"type": "output_text", "text": "".join(say.texts), "annotations": []}
+        part = {**empty, "text": "".join(say.texts)}
         output.append({**item, "status": "completed", "content": [part]})
         yield _event({"type": "response.output_item.done", "output_index": 0, "item": output[-1]})
     for name, arguments in say.calls:
-        place = {"output_index": len(output)}
         text = json.dumps(arguments)
-        call = {"type": "function_call", "id": f"fc_{number}", "call_id": f"call_{number}_{len(output)}"}
+        identity = {"id": f"fc_{number}_{len(output)}", "call_id": f"call_{number}_{len(output)}"}
+        call = {"type": "function_call", **identity, "name": name}
+        added = {**call, "status": "in_progress", "arguments": ""}
+        yield _event({"type": "response.output_item.added", "output_index": len(output), "item": added})
+        place = {"output_index": len(output), "item_id": identity["id"]}
         for half in _halves(text):
             yield _event({"type": "response.function_call_arguments.delta", **place, "delta": half})
-        output.append({**call, "status": "completed", "name": name, "arguments": text})
-        yield _event({"type": "response.output_item.done", **place, "item": output[-1]})
+        output.append({**call, "status": "completed", "arguments": text})
+        yield _event(
+            {"type": "response.output_item.done", "output_index": len(output) - 1, "item": output[-1]}
+        )
     usage = {
         "input_tokens": say.fresh + say.read + say.written,
         "input_tokens_details": {"cached_tokens": say.read, "cache_write_tokens": say.written},
