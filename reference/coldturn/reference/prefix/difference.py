@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from itertools import chain
 from operator import attrgetter
 
-from coldturn.reference.prefix.elements import Content
 from coldturn.reference.prefix.model import BlockFacts, Fidelity, Zone
 from coldturn.reference.prefix.offsets import source_offset
-from coldturn.reference.prefix.reading import PlacedGroup
 from coldturn.reference.prefix.request import PromptRequest
 
 _STEP = 1 << 16
@@ -67,11 +65,7 @@ def common_prefix(was: bytes, now: bytes) -> int:
 
 def common_elements(parent: PromptRequest, child: PromptRequest) -> int:
     """How many elements (tools, messages, items) say the same from the start, in render order."""
-    was: Sequence[Content] = parent.contents
-    now: Sequence[Content] = child.contents
-    if extends(parent, child):
-        return len(was)
-    return common_length(was, now)
+    return common_length(parent.contents, child.contents)
 
 
 def common_length(was: Sequence[object], now: Sequence[object]) -> int:
@@ -94,35 +88,41 @@ def extends(parent: PromptRequest, child: PromptRequest) -> bool:
     return child.contents[: len(parent.contents)] == parent.contents
 
 
-def has_wire_drift(parent: PromptRequest, child: PromptRequest) -> bool:
-    """Whether elements that say the same from the start were sent in another spelling (markers apart)."""
-    if all(_repeats(was, now) for was, now in zip(parent.groups, child.groups, strict=False)):
-        return False
-    left = common_elements(parent, child)
+def has_wire_drift(parent: PromptRequest, child: PromptRequest, common: int | None = None) -> bool:
+    """Whether elements that say the same from the start were sent in another spelling (markers apart).
+
+    Args:
+        parent: The older request.
+        child: The newer request.
+        common: `common_elements` of both, from a caller that knows it.
+    """
+    left = common_elements(parent, child) if common is None else common
     for was, now in zip(parent.groups, child.groups, strict=False):
         count = min(left, len(was.elements), len(now.elements))
         left -= count
         # Most of them are identical; what differs stands at the end, where markers move.
-        first = common_length(was.elements[:count], now.elements[:count])
+        first = min(count, common_length(was.elements, now.elements))
         pairs = zip(was.elements[first:count], now.elements[first:count], strict=True)
         if any(one is not other and one.bare != other.bare for one, other in pairs):
             return True
     return False
 
 
-def _repeats(was: PlacedGroup, now: PlacedGroup) -> bool:
-    """Whether `now` starts with the very elements of `was`; tuples compare by identity at the speed of C."""
-    return was.group is now.group and now.elements[: len(was.elements)] == was.elements
-
-
-def first_difference(parent: PromptRequest, child: PromptRequest) -> Difference | None:
+def first_difference(
+    parent: PromptRequest, child: PromptRequest, common: int | None = None
+) -> Difference | None:
     """The first place at which the child does not repeat the parent; None when it repeats all of it.
 
     A block that the child goes on with (``A`` became ``A`` and more) differs behind its last common byte.
+
+    Args:
+        parent: The older request.
+        child: The newer request.
+        common: `common_elements` of both, from a caller that knows it.
     """
-    if extends(parent, child):
+    skipped = common_elements(parent, child) if common is None else common
+    if skipped == len(parent.contents):
         return None
-    skipped = common_elements(parent, child)
     index, offset = parent.totals.blocks[skipped], parent.totals.bytes[skipped]
     was, now = _digests(parent, skipped), _digests(child, skipped)
     run = _run(was, 0, now, 0)

@@ -104,10 +104,10 @@ class _Run:
 
 def _spliced(body: bytes, reading: Reading, placed: PlacedGroup, run: _Run, moved: int) -> Reading:
     added = read_elements(body, run.spans, placed.group, reading.envelope.surface)
-    elements = placed.elements[: run.first] + added + placed.elements[run.behind :]
-    offsets = placed.offsets[: run.first]
-    offsets += tuple(start - placed.shift for start, _ in run.spans)
-    offsets += tuple(offset + moved for offset in placed.offsets[run.behind :])
+    elements = placed.elements[: run.first] + (added + placed.elements[run.behind :])
+    starts = [start - placed.shift for start, _ in run.spans]
+    starts += [offset + moved for offset in placed.offsets[run.behind :]]
+    offsets = placed.offsets[: run.first] + tuple(starts)
     leading = count_leading(placed.group, elements)
     changed = PlacedGroup(placed.group, True, elements, offsets, leading, placed.shift)
     at = 0

@@ -8,7 +8,12 @@ from coldturn.reference.prefix.causes.sequence import history_changes
 from coldturn.reference.prefix.causes.system import system_changes
 from coldturn.reference.prefix.causes.tools import tool_changes
 from coldturn.reference.prefix.causes.transient import is_reminder, stable_end
-from coldturn.reference.prefix.difference import Difference, first_difference, has_wire_drift
+from coldturn.reference.prefix.difference import (
+    Difference,
+    common_elements,
+    first_difference,
+    has_wire_drift,
+)
 from coldturn.reference.prefix.model import Comparison, Confidence, Zone
 from coldturn.reference.prefix.request import PromptRequest
 
@@ -23,7 +28,8 @@ def compare(parent: PromptRequest, child: PromptRequest) -> Comparison:
     """
     if (parent.unloaded or child.unloaded) and not child.goes_on_from(parent):
         parent, child = parent.whole(), child.whole()
-    place = first_difference(parent, child)
+    common = common_elements(parent, child)
+    place = first_difference(parent, child, common)
     if place is None or place.parent is None:
         return Comparison(
             common_bytes=parent.content_bytes,
@@ -31,7 +37,7 @@ def compare(parent: PromptRequest, child: PromptRequest) -> Comparison:
             child_bytes=child.content_bytes,
             stable=True,
             first=None,
-            wire_drift=has_wire_drift(parent, child),
+            wire_drift=has_wire_drift(parent, child, common),
         )
     pair = Pair(parent, child, _stable_end(parent, child), common=place.parent)
     if place.parent < pair.stable_end:
@@ -47,7 +53,7 @@ def compare(parent: PromptRequest, child: PromptRequest) -> Comparison:
         child_bytes=child.content_bytes,
         stable=stable,
         first=describe(pair, place, changes) if changes else None,
-        wire_drift=has_wire_drift(parent, child),
+        wire_drift=has_wire_drift(parent, child, common),
     )
 
 

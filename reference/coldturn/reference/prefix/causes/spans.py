@@ -88,6 +88,9 @@ def typed_changes(was: str, now: str) -> tuple[SpanChange, ...]:
 
     Two spans may swap kinds within a family (a UUID for a hex id); the kind of the new value counts.
     """
+    was, now = _around(was, now)
+    if _rules_out(*sorted((was, now), key=len)):
+        return ()
     was_rest, was_spans = _split(was)
     now_rest, now_spans = _split(now)
     if was_rest != now_rest:
@@ -98,6 +101,27 @@ def typed_changes(was: str, now: str) -> tuple[SpanChange, ...]:
         if old != new
     )
     return changes if all(_plausible(change, now) for change in changes) else ()
+
+
+def _around(was: str, now: str) -> tuple[str, str]:
+    """Long texts without what they share at both ends, up to white space well before the difference."""
+    if min(len(was), len(now)) < _LONG:
+        return was, now
+    head = _word_start(was, len(os.path.commonprefix((was, now))) - _MARGIN)
+    most = min(len(was), len(now)) - head
+    tail = len(os.path.commonprefix((was[-most:][::-1], now[-most:][::-1]))) - _MARGIN
+    tail = tail - _word_start(was[-tail:][::-1], 0) if tail > 0 else 0
+    return was[head : len(was) - max(0, tail)], now[head : len(now) - max(0, tail)]
+
+
+def _rules_out(shorter: str, longer: str) -> bool:
+    """Whether the literal ends of the shorter text are not those of the longer one: cheap, and mostly so."""
+    if len(longer) < _LONG:
+        return False
+    spans = list(_spans(shorter))
+    if not spans:
+        return True
+    return not (longer.startswith(shorter[: spans[0][1]]) and longer.endswith(shorter[spans[-1][2] :]))
 
 
 def _plausible(change: SpanChange, context: str) -> bool:
