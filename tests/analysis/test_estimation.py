@@ -277,6 +277,16 @@ def test_a_trace_of_block_hashes_is_held_against_rules_for_blocks() -> None:
     assert not any(row.flags for row in found)
 
 
+def test_the_last_block_of_a_trace_may_be_a_part_of_one() -> None:
+    rules = shipped().named("sglang")
+    found = EstimateReport()
+    parameters = rules.parameters.model_copy(update={"granularity": 512, "recompute_last": False})
+    estimation = BlockEstimation("trace", rules, parameters, found)
+    for item in read_block_trace([json.dumps(_line([1, 2], 600)).encode()] * 2, name="trace"):
+        estimation.add(item)
+    assert [row.read_estimated for row in found.requests] == [0, 512]
+
+
 def test_a_full_trace_evicts_the_tail_first() -> None:
     found = _trace([_line([1, 2], 1_100), _line([3], 600), _line([1, 2], 1_100)], capacity=2).requests
     assert [row.read_estimated for row in found] == [0, 0, 512]

@@ -212,6 +212,8 @@ def test_the_recurring_read_is_told_of_a_recording() -> None:
     assert "less 385 to 512 hidden tokens" in found.notes[0]
     assert "between absolute tokens 2,048 and 4,095" in found.notes[0]
     assert [one.read_estimated for one in found.requests] == [0, 1_536, 1_536, 1_536]
+    # Twice is no pattern yet.
+    assert report(log[:3]).notes == []
 
 
 def test_short_prompts_that_never_hit_and_one_of_3741_that_reads_3328() -> None:

@@ -25,6 +25,8 @@ SHAPES: list[tuple[str, dict[str, Any], tuple[int | None, ...]]] = [
                      "prompt_tokens_details": {"cached_tokens": 1_280}}, (1_370, 1_280, None, None, 3)),
     ("deepseek", {"prompt_tokens": 1_528, "completion_tokens": 86, "prompt_cache_hit_tokens": 1_472,
                   "prompt_cache_miss_tokens": 56}, (1_528, 1_472, None, None, 86)),
+    ("deepseek, a sum that is told counts", {"prompt_tokens": 80, "prompt_cache_hit_tokens": 64,
+                                             "prompt_cache_miss_tokens": 6}, (80, 64, None, None, None)),
     ("deepseek, halves only", {"prompt_cache_hit_tokens": 64, "prompt_cache_miss_tokens": 6},
      (70, 64, None, None, None)),
     ("gemini", {"promptTokenCount": 3_520, "cachedContentTokenCount": 3_512, "candidatesTokenCount": 4,
