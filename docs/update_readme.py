@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 BLOCKS: Mapping[str, tuple[str, ...]] = {
     "demo": ("demo",),
+    "ablation": ("demo", "--ablate"),
     "explain": ("explain", "docs/examples/requests.jsonl"),
 }
 """Name of a block in the README -> the command it shows, typed in the project's folder."""

@@ -19,11 +19,11 @@ def update_readme() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("block", ["demo", "explain"])
+@pytest.mark.parametrize("block", ["demo", "ablation", "explain"])
 def test_figures_in_the_readme_are_what_the_command_prints(update_readme: ModuleType, block: str) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert update_readme.with_output(readme, block) == readme, "run `make readme`"
 
 
 def test_every_block_is_checked(update_readme: ModuleType) -> None:
-    assert sorted(update_readme.BLOCKS) == ["demo", "explain"]
+    assert sorted(update_readme.BLOCKS) == ["ablation", "demo", "explain"]

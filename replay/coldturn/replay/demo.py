@@ -12,6 +12,7 @@ from coldturn.analysis.findings import Finding, Verdict
 from coldturn.analysis.rates import format_rate
 from coldturn.reference.policy import POLICIES
 from coldturn.reference.prefix.model import Zone
+from coldturn.replay.ablation import ablation_policies, with_ablation
 from coldturn.replay.results import PolicyResult, RecordingResult
 from coldturn.replay.runner import ReplayOptions, replay_recording
 
@@ -40,6 +41,22 @@ def replay_demo(out: Path) -> RecordingResult:
         policies = [POLICIES[name] for name in DEMO_POLICIES]
         options = ReplayOptions(out=out, requests=frozenset({AFTER}))
         return replay_recording(folder / f"{LABEL}.jsonl", policies, options)
+
+
+def ablate_demo(out: Path) -> RecordingResult:
+    """Replay the shipped recording under the recommended policy, and with each of its choices made otherwise.
+
+    Args:
+        out: Folder for a trace per variant.
+
+    Raises:
+        TraceFileError: A trace cannot be written.
+    """
+    policy = POLICIES[BEST]
+    with recordings_folder() as folder:
+        options = ReplayOptions(out=out)
+        result = replay_recording(folder / f"{LABEL}.jsonl", ablation_policies(policy), options)
+    return with_ablation(result, policy)
 
 
 def told(result: RecordingResult) -> Iterator[str]:

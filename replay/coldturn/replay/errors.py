@@ -168,5 +168,18 @@ class SessionFileError(RecordingError):
         super().__init__(f"the session file {path} cannot be used: {reason}")
 
 
+class ReplayProcessError(RecordingError):
+    """A process that replayed a recording and ended before it was done."""
+
+    slug = "replay-process"
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        super().__init__(
+            f"{source} was not replayed: the process that did it was ended from outside (is there memory for "
+            "all of them?); use fewer --jobs"
+        )
+
+
 class RecordingWarning(UserWarning):
     """Something about a recording that a person should know and that stops nothing."""

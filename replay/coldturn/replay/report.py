@@ -12,7 +12,7 @@ from rich.table import Table
 
 from coldturn.analysis.findings import Finding, Verdict
 from coldturn.analysis.rates import format_rate
-from coldturn.replay.results import PolicyResult, RecordingResult, StepResult
+from coldturn.replay.results import Flip, PolicyResult, RecordingResult, StepResult
 
 _WORDS = {
     Verdict.BROKEN: "break",
@@ -88,16 +88,61 @@ def connection_lines(recording: RecordingResult) -> Iterator[str]:
 
 def comparison_table(results: Sequence[PolicyResult]) -> str:
     """Policies side by side as text; uncached tokens first, since a hit rate alone flatters a big prefix."""
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("", no_wrap=True)
-    for result in results:
-        table.add_column(result.policy, justify="right", no_wrap=True)
+    table = _table("", *(result.policy for result in results))
     for label, cell in _rows(results):
         table.add_row(label, *(cell(result) for result in results))
+    return "\n".join(
+        [*_text(table), "", f"Cache reads are estimated by the rule {', '.join(_rules(results))}."]
+    )
+
+
+def ablation_table(recording: RecordingResult) -> str:
+    """Which decision is worth how much, as text: each choice of the first policy made otherwise, alone."""
+    base, *variants = recording.policies
+    by_name = {variant.policy: variant for variant in variants}
+    flips = recording.ablation or ()
+    rule = next(iter(base.uncached_tokens_estimated), "")
+    table = _table(
+        "decision", "uncached tokens", "more", "hit rate", "points", "breaks, unplanned", "extra steps"
+    )
+    for result, flip in [(base, None), *((by_name[_variant(base, flip)], flip) for flip in flips)]:
+        points = None if flip is None else flip.hit_rate_delta_estimated
+        table.add_row(
+            base.policy if flip is None else f"  {flip.field} = {flip.value}",
+            _uncached(rule)(result),
+            "" if flip is None else f"{flip.uncached_tokens_delta_estimated:+,}",
+            _hit_rate(rule)(result),
+            "" if points is None else f"{points * 100:+.2f}",
+            f"{result.breaks.unplanned:,}",
+            f"{result.extra_steps:,}",
+        )
+    return "\n".join(
+        [
+            f"Which decision is worth how much: {base.policy}, and the same with one choice made otherwise.",
+            "",
+            *_text(table),
+            "",
+            f"Tokens and rates are estimated by the rule {rule}; more: than under {base.policy}.",
+        ]
+    )
+
+
+def _variant(base: PolicyResult, flip: Flip) -> str:
+    return f"{base.policy}+{flip.field}={flip.value}"
+
+
+def _table(first: str, *others: str) -> Table:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column(first, no_wrap=True)
+    for name in others:
+        table.add_column(name, justify="right", no_wrap=True)
+    return table
+
+
+def _text(table: Table) -> list[str]:
     out = io.StringIO()
     Console(file=out, width=_WIDE, color_system=None).print(table)
-    lines = [line.rstrip() for line in out.getvalue().splitlines()]
-    return "\n".join([*lines, "", f"Cache reads are estimated by the rule {', '.join(_rules(results))}."])
+    return [line.rstrip() for line in out.getvalue().splitlines()]
 
 
 def _rows(results: Sequence[PolicyResult]) -> Iterator[tuple[str, Cell]]:

@@ -130,6 +130,10 @@ class PolicyResult:
         """Estimated input tokens that no cache served, by rule."""
         return _summed([step.uncached_estimated for step in self.steps])
 
+    def hit_rate_estimated(self, rule: str) -> float | None:
+        """Estimated share of the input that a cache served by `rule`; None without input."""
+        return rate(self.read_estimated.get(rule), self.input_tokens_estimated)
+
     @property
     def breaks(self) -> BreakCounts:
         """How often the prefix broke, and why."""
@@ -147,7 +151,7 @@ class PolicyResult:
             "input_tokens_estimated": whole,
             "breaks": asdict(self.breaks),
             "hit_rate_ceiling_estimated": rate(self.ceiling_estimated, whole),
-            "hit_rate_estimated": {rule: rate(read, whole) for rule, read in self.read_estimated.items()},
+            "hit_rate_estimated": {rule: self.hit_rate_estimated(rule) for rule in self.read_estimated},
             "uncached_tokens_estimated": self.uncached_tokens_estimated,
             # Prices belong to rule sets that know a provider; the first rule knows none.
             "cost_estimated": dict.fromkeys(self.read_estimated),
@@ -179,12 +183,33 @@ class ConnectionSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class Flip:
+    """One choice of a policy made otherwise, and what that did to a replay.
+
+    Attributes:
+        field: The policy's field.
+        value: What it was set to.
+        uncached_tokens_delta_estimated: Estimated uncached input tokens with it, minus those without: what
+            the choice as it was saves.
+        hit_rate_delta_estimated: Likewise of the estimated hit rate, a fraction; None without input.
+        rules: The rule set by which both are estimated.
+    """
+
+    field: str
+    value: str
+    uncached_tokens_delta_estimated: int
+    hit_rate_delta_estimated: float | None
+    rules: str
+
+
+@dataclass(frozen=True, slots=True)
 class RecordingResult:
     """A recording under every policy that was asked for.
 
     Attributes:
         unmapped_calls: Calls of the recorded model that belong to no recorded MCP server.
         notes: What was left out or taken for something, in words.
+        ablation: What each choice of the first policy is worth, the dearest first; None when not asked for.
     """
 
     source: str
@@ -192,6 +217,7 @@ class RecordingResult:
     unmapped_calls: int
     policies: tuple[PolicyResult, ...]
     notes: tuple[str, ...] = ()
+    ablation: tuple[Flip, ...] | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The published shape, all keys present."""
@@ -200,7 +226,7 @@ class RecordingResult:
             "connections": [asdict(connection) for connection in self.connections],
             "unmapped_calls": self.unmapped_calls,
             "policies": [policy.as_json() for policy in self.policies],
-            "ablation": None,
+            "ablation": None if self.ablation is None else [asdict(flip) for flip in self.ablation],
         }
 
 

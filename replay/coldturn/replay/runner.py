@@ -1,184 +1,28 @@
-"""Replay: a recording's servers and decisions through the reference runtime, under one policy or several."""
+"""Replays of many recordings under many policies, in this process or in several at once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AsyncExitStack
-from dataclasses import dataclass, field, replace
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, replace
+from itertools import product
+from multiprocessing import get_context
 from pathlib import Path
+from signal import SIG_DFL, SIGINT, signal
+from typing import TypeAlias
 
 import anyio
 
 from coldturn.analysis.findings import ReadError
-from coldturn.analysis.pair import PairOptions
-from coldturn.reference.catalogue import CatalogueStore
-from coldturn.reference.connections import ConnectionState, Hub, Limits
-from coldturn.reference.loop import run_turn
-from coldturn.reference.observer import NullObserver, Observer
 from coldturn.reference.policy import Policy
 from coldturn.reference.prefix.errors import ColdturnError
-from coldturn.reference.run import Host, Run, open_run
-from coldturn.reference.spec import ConnectionSpec
-from coldturn.reference.surface.toolbox import Toolbox
-from coldturn.replay.decisions import IDLE_SECONDS
-from coldturn.replay.errors import RecordingExistsError
-from coldturn.replay.loading import OpenedRecording, open_replayable
-from coldturn.replay.playback import Playback
-from coldturn.replay.policies import file_name
-from coldturn.replay.replay_clock import ReplayClock
-from coldturn.replay.replay_model import LocalResults, ReplayModel
-from coldturn.replay.results import (
-    ConnectionSummary,
-    PolicyResult,
-    RecordingResult,
-    ReplayReport,
-)
-from coldturn.replay.session import Turn
-from coldturn.replay.step_log import StepLog
-from coldturn.replay.transports import over_http
-from coldturn.traces.otlp import SpanFile
-from coldturn.traces.spans import SpanObserver
+from coldturn.replay.errors import ReplayProcessError
+from coldturn.replay.loading import OpenedRecording, open_replayable, recording_label
+from coldturn.replay.results import ConnectionSummary, PolicyResult, RecordingResult, ReplayReport
+from coldturn.replay.single import ReplayOptions, replay_policy, requests_file
 
-_UNHURRIED = Limits(connect=300.0, call=300.0, close=30.0, backoff=None)
-"""Answers come from memory; a limit only ends a replay that has gone wrong."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReplayOptions:
-    """How a replay reports.
-
-    Attributes:
-        out: Folder for traces; None writes none.
-        findings: What a step's break carries.
-        requests: Policies whose requests are written into `out` too, as JSON lines that `explain` reads.
-        idle_seconds: Without model exchanges and session file: a gap between calls that parts two turns.
-    """
-
-    out: Path | None = None
-    findings: PairOptions = field(default_factory=PairOptions)
-    requests: frozenset[str] = frozenset()
-    idle_seconds: float = IDLE_SECONDS
-
-
-def requests_file(folder: Path, label: str, policy: str) -> Path:
-    """Where a replay writes requests. They are no trace, so the name does not end like one."""
-    return folder / f"{label}.{policy}.requests.ndjson"
-
-
-class _Replay:
-    """One recording under one policy, in motion."""
-
-    def __init__(self, opened: OpenedRecording, policy: Policy, options: ReplayOptions) -> None:
-        self._opened = opened
-        self._policy = policy
-        self._options = options
-        self._session = opened.script.session
-        clocked = opened.script.clocked
-        self.playback = Playback(opened.recording, clocked=clocked)
-        self._clock = ReplayClock(self._session.start, self.playback.advance_to if clocked else None)
-        self._specs = {spec.id: spec for spec in self._session.spec.connections}
-        self._hub = Hub(_UNHURRIED)
-
-    async def run(self) -> PolicyResult:
-        results = LocalResults()
-        model = ReplayModel(self._session, self._clock, results)
-        local = tuple(results.host_tool(spec) for spec in self._session.spec.local_tools)
-        async with AsyncExitStack() as stack:
-            observer, trace = self._observer(stack)
-            keep = self._request_writer(stack)
-            log = StepLog(observer, self._opened.source, self._options.findings, keep)
-            store = CatalogueStore(":memory:")
-            stack.callback(store.close)
-            await stack.enter_async_context(self._hub)
-            for id_, spec in self._specs.items():
-                if id_ not in self._session.late:
-                    await self._connect(spec)
-            host = Host(self._hub, store, local)
-            spec_, policy, memory = self._session.spec, self._policy, self._session.memory
-            run = open_run(spec_, policy, host, model, log, self._clock, "run-1", memory)
-            model.bind(run)
-            log.bind(run)
-            for turn in self._session.turns:
-                await self._turn(run, turn)
-            notes = tuple(self._unreachable())
-        return PolicyResult(
-            policy=self._policy.name,
-            turns=run.turns,
-            steps=tuple(log.steps),
-            extra_steps=model.extra_steps,
-            trace=trace,
-            playback=self.playback.report(),
-            notes=notes,
-        )
-
-    def _unreachable(self) -> Iterator[str]:
-        """Servers whose recorded handshake the client did not accept: calls of their tools failed."""
-        for id_ in self._hub.ids:
-            if self._hub.state(id_) is ConnectionState.UNREACHABLE:
-                yield f"{id_} could not be reached ({self._hub.reason(id_)}); calls of its tools failed"
-
-    def _observer(self, stack: AsyncExitStack) -> tuple[Observer, str | None]:
-        if self._options.out is None:
-            return NullObserver(), None
-        label, policy = self._opened.label, self._policy.name
-        path = self._options.out / f"{label}.{file_name(self._policy)}.jsonl"
-        inputs = {Path(self._opened.source).resolve(), Path(self._opened.recording.source).resolve()}
-        if path.resolve() in inputs:
-            raise RecordingExistsError(str(path))
-        writer = SpanFile(path, mode="replace")
-        observer = SpanObserver(writer, clock=self._clock, recording=label, policy=policy)
-        return stack.enter_context(observer), str(path)
-
-    def _request_writer(self, stack: AsyncExitStack) -> Callable[[bytes], object] | None:
-        out, policy = self._options.out, self._policy.name
-        if out is None or policy not in self._options.requests:
-            return None
-        file = stack.enter_context(requests_file(out, self._opened.label, policy).open("wb"))
-
-        def write(body: bytes) -> None:
-            started = self._clock.time_ns() / 1e9
-            file.write(b'{"started":%.6f,"request":%b}\n' % (started, body))
-
-        return write
-
-    async def _connect(self, spec: ConnectionSpec) -> None:
-        url = self._opened.addresses[spec.id]
-        await self._hub.connect(spec, lambda: over_http(url, self.playback.transport()))
-
-    async def _turn(self, run: Run, turn: Turn) -> None:
-        self._clock.advance(turn.after)
-        for id_ in turn.disconnect:
-            await self._hub.disconnect(id_)
-        for id_ in turn.connect:
-            await self._connect(self._specs[id_])
-        await self._refresh_quiet(run)
-        # Each recorded step may need a list, a search and a description before it.
-        run.max_steps = 4 * len(turn.steps) + 1
-        outcome = await run_turn(run, turn.user)
-        if self.playback.misses:
-            raise self.playback.misses[0]
-        if outcome.error is not None:
-            raise outcome.error
-
-    async def _refresh_quiet(self, run: Run) -> None:
-        """Servers that announce nothing are asked again where the recording shows a newer listing."""
-        toolbox = run.toolbox
-        if isinstance(toolbox, Toolbox):
-            for id_ in self._hub.ids:
-                if self.playback.has_unannounced_listing(self._opened.addresses[id_]):
-                    await toolbox.refresher.refresh(id_, "demand")
-
-
-async def replay_policy(
-    opened: OpenedRecording, policy: Policy, options: ReplayOptions | None = None
-) -> PolicyResult:
-    """Replay one recording under one policy.
-
-    Raises:
-        PlaybackMissError: The runtime asked for something that the recording does not hold.
-        ColdturnError: A turn failed for another reason.
-    """
-    return await _Replay(opened, policy, options or ReplayOptions()).run()
+__all__ = ["ReplayOptions", "replay", "replay_policy", "replay_recording", "requests_file"]
 
 
 def replay_recording(
@@ -186,7 +30,7 @@ def replay_recording(
     policies: Sequence[Policy],
     options: ReplayOptions | None = None,
     *,
-    taken: set[str] | None = None,
+    label: str | None = None,
 ) -> RecordingResult:
     """Replay one recording under each policy, one after the other.
 
@@ -194,17 +38,22 @@ def replay_recording(
         path: A cassette or a session file.
         policies: What to replay it under.
         options: Where traces go and what breaks carry.
-        taken: Labels of recordings before it, which this one adds its own to; equal ones are numbered.
+        label: What traces call it; the file's name without endings when not given.
 
     Raises:
         ColdturnError: It cannot be read, or a replay of it failed.
     """
     options = options or ReplayOptions()
+    opened = _opened(path, label, options)
+    return _result(opened, [anyio.run(replay_policy, opened, policy, options) for policy in policies])
+
+
+def _opened(path: str | Path, label: str | None, options: ReplayOptions) -> OpenedRecording:
     opened = open_replayable(path, idle_seconds=options.idle_seconds)
-    if taken is not None:
-        opened = replace(opened, label=_unused(opened.label, taken))
-        taken.add(opened.label)
-    done = [anyio.run(replay_policy, opened, policy, options) for policy in policies]
+    return replace(opened, label=label or opened.label)
+
+
+def _result(opened: OpenedRecording, done: Sequence[PolicyResult]) -> RecordingResult:
     return RecordingResult(
         source=opened.source,
         connections=tuple(
@@ -217,12 +66,23 @@ def replay_recording(
     )
 
 
-def _unused(label: str, taken: set[str]) -> str:
-    number, found = 2, label
-    while found in taken:
-        found = f"{label}-{number}"
-        number += 1
-    return found
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Some of the replays of one recording: what one process does at a time.
+
+    Attributes:
+        recording: Its place among the recordings.
+        policies: Each with its place among the policies.
+    """
+
+    recording: int
+    path: str
+    label: str
+    policies: tuple[tuple[int, Policy], ...]
+
+
+_Outcome: TypeAlias = RecordingResult | ReadError
+"""A recording under one policy, or why there is none."""
 
 
 def replay(
@@ -230,23 +90,107 @@ def replay(
     policies: Sequence[Policy],
     options: ReplayOptions | None = None,
     *,
-    progress: Callable[[], None] | None = None,
+    jobs: int = 1,
+    progress: Callable[[], object] | None = None,
 ) -> ReplayReport:
     """Replay recordings; one that cannot be replayed is reported and does not stop the rest.
+
+    Traces and results are the same for any number of jobs.
 
     Args:
         paths: Cassettes or session files.
         policies: Each recording is replayed under all of them.
         options: Where traces go and what breaks carry.
-        progress: Called after each recording.
+        jobs: Processes to use. With more than this one, a program must be importable: guard its main part
+            with ``if __name__ == "__main__"``.
+        progress: Called after each replay of a recording under a policy.
     """
+    parts = list(_parts(paths, policies, jobs))
+    outcomes: dict[tuple[int, int], _Outcome] = {}
+    for part, done in _replayed(parts, options or ReplayOptions(), min(jobs, len(parts))):
+        for (place, _), outcome in zip(part.policies, done, strict=True):
+            outcomes[part.recording, place] = outcome
+            if progress is not None:
+                progress()
     report = ReplayReport()
-    taken: set[str] = set()
-    for path in paths:
-        try:
-            report.recordings.append(replay_recording(path, policies, options, taken=taken))
-        except ColdturnError as error:
-            report.errors.append(ReadError(str(path), getattr(error, "entry", None), str(error), error.slug))
-        if progress is not None:
-            progress()
+    for recording in range(len(paths)):
+        _add(report, [outcomes[recording, place] for place in range(len(policies))])
     return report
+
+
+def _add(report: ReplayReport, outcomes: Sequence[_Outcome]) -> None:
+    """A recording with the replays that were made of it one by one; the first error stands for all."""
+    whole = [outcome for outcome in outcomes if isinstance(outcome, RecordingResult)]
+    errors = [outcome for outcome in outcomes if isinstance(outcome, ReadError)]
+    if errors:
+        report.errors.append(errors[0])
+    elif whole:
+        done = tuple(policy for one in whole for policy in one.policies)
+        report.recordings.append(replace(whole[0], policies=done))
+
+
+def _parts(paths: Sequence[str | Path], policies: Sequence[Policy], jobs: int) -> Iterator[_Part]:
+    """A part per recording; with fewer recordings than jobs, their policies are dealt out too."""
+    labels = _labels(paths)
+    numbered = list(enumerate(policies))
+    pieces = max(1, min(-(-jobs // max(1, len(paths))), len(policies)))
+    for recording, piece in product(range(len(paths)), range(pieces)):
+        dealt = tuple(numbered[piece::pieces])
+        yield _Part(recording, str(paths[recording]), labels[recording], dealt)
+
+
+def _labels(paths: Sequence[str | Path]) -> list[str]:
+    """A label of its own for each recording; equal names are numbered."""
+    taken: dict[str, None] = {}
+    for path in paths:
+        label = found = recording_label(str(path))
+        number = 2
+        while found in taken:
+            found = f"{label}-{number}"
+            number += 1
+        taken[found] = None
+    return list(taken)
+
+
+def _replayed(
+    parts: Sequence[_Part], options: ReplayOptions, jobs: int
+) -> Iterator[tuple[_Part, list[_Outcome]]]:
+    if jobs <= 1:
+        yield from ((part, _outcomes(part, options)) for part in parts)
+        return
+    # Ctrl-C ends a process that replays at once and without a word; the one that waits for it says so.
+    pool = ProcessPoolExecutor(jobs, get_context("spawn"), signal, (SIGINT, SIG_DFL))
+    try:
+        running = {pool.submit(_outcomes, part, options): part for part in parts}
+        for future in as_completed(running):
+            part = running[future]
+            try:
+                yield part, future.result()
+            except BrokenProcessPool:
+                yield part, _failed(part, ReplayProcessError(part.path))
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _outcomes(part: _Part, options: ReplayOptions) -> list[_Outcome]:
+    """Replay a part; where several processes share a recording, each does all of its own."""
+    try:
+        opened = _opened(part.path, part.label, options)
+    except ColdturnError as error:
+        return _failed(part, error)
+    return [_outcome(part, opened, policy, options) for _, policy in part.policies]
+
+
+def _outcome(part: _Part, opened: OpenedRecording, policy: Policy, options: ReplayOptions) -> _Outcome:
+    try:
+        return _result(opened, [anyio.run(replay_policy, opened, policy, options)])
+    except ColdturnError as error:
+        return _error(part, error)
+
+
+def _failed(part: _Part, error: ColdturnError) -> list[_Outcome]:
+    return [_error(part, error) for _ in part.policies]
+
+
+def _error(part: _Part, error: ColdturnError) -> ReadError:
+    return ReadError(part.path, getattr(error, "entry", None), str(error), error.slug)

@@ -13,8 +13,8 @@ import typer
 
 from coldturn.replay.cli.common import print_json, say, stdout
 from coldturn.replay.cli.options import Json
-from coldturn.replay.demo import AFTER, DEMO_POLICIES, LABEL, replay_demo, told
-from coldturn.replay.report import comparison_table, connection_lines, playback_line
+from coldturn.replay.demo import AFTER, BEST, DEMO_POLICIES, LABEL, ablate_demo, replay_demo, told
+from coldturn.replay.report import ablation_table, comparison_table, connection_lines, playback_line
 from coldturn.replay.results import RecordingResult, ReplayReport
 from coldturn.replay.runner import requests_file
 
@@ -25,6 +25,9 @@ def demo(
     out: Annotated[
         Path, typer.Option("--out", metavar="DIR", help="Where traces go, a file per policy.")
     ] = Path("coldturn-demo"),
+    ablate: Annotated[
+        bool, typer.Option("--ablate", help="Instead: what each choice of the policy stable is worth.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Replay the recording that ships with coldturn under four policies, and compare them.
@@ -35,10 +38,13 @@ def demo(
     Examples:
         coldturn demo
 
+        coldturn demo --ablate
+
         coldturn demo --out traces/ --json
     """
-    say(f"replaying the recording that ships with coldturn under {', '.join(DEMO_POLICIES)}")
-    result = replay_demo(out)
+    under = f"{BEST} and its variants" if ablate else ", ".join(DEMO_POLICIES)
+    say(f"replaying the recording that ships with coldturn under {under}")
+    result = ablate_demo(out) if ablate else replay_demo(out)
     if json:
         print_json(ReplayReport([result]).as_json())
     else:
@@ -51,16 +57,20 @@ def _text(result: RecordingResult, out: Path) -> list[str]:
         f"A recorded session of {first.turns} turns with {len(result.connections)} MCP servers:",
         *(f"  {line}" for line in connection_lines(result)),
         "",
+        *(_compared(result) if result.ablation is None else [ablation_table(result)]),
+        "",
+        "Traces:",
+        *(f"  {policy.trace}" for policy in result.policies),
+        *(["", "Next:", *_next_commands(out)] if result.ablation is None else []),
+    ]
+
+
+def _compared(result: RecordingResult) -> list[str]:
+    return [
         comparison_table(result.policies),
         "",
         *(f"{_wrapped(sentence)}\n" for sentence in told(result)),
         *_played(result),
-        "",
-        "Traces:",
-        *(f"  {policy.trace}" for policy in result.policies),
-        "",
-        "Next:",
-        *_next_commands(out),
     ]
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import os
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -11,14 +13,17 @@ import typer
 
 from coldturn.analysis.pair import PairOptions
 from coldturn.reference.policy import Policy
-from coldturn.replay.cli.common import print_json, progress, say, stdout
+from coldturn.replay.ablation import ablation_policies, with_ablation
+from coldturn.replay.cli.bar import bar
+from coldturn.replay.cli.common import print_json, say, stdout
 from coldturn.replay.cli.exit_codes import ExitCode
 from coldturn.replay.cli.inputs import STANDARD_INPUT, expand
 from coldturn.replay.cli.options import Context, Json, NoContent, usage_error
 from coldturn.replay.decisions import IDLE_SECONDS
 from coldturn.replay.errors import NothingToReplayError
-from coldturn.replay.policies import policy_named, with_settings
+from coldturn.replay.policies import file_name, policy_named, with_settings
 from coldturn.replay.report import (
+    ablation_table,
     comparison_table,
     connection_lines,
     leftover_lines,
@@ -60,7 +65,14 @@ def replay(  # noqa: PLR0913, PLR0917 - a command's options are its parameters
     compare: Annotated[
         str | None, typer.Option("--compare", metavar="P,P", help="Replay under each and print one table.")
     ] = None,
+    ablate: Annotated[
+        bool,
+        typer.Option("--ablate", help="Make each choice of the policy otherwise, alone: what each is worth."),
+    ] = False,
     out: Out = None,
+    jobs: Annotated[
+        int, typer.Option("--jobs", min=0, metavar="N", help="Processes to use; 0: one for each processor.")
+    ] = 1,
     idle: Annotated[
         float,
         typer.Option("--idle", min=0, metavar="SECONDS", help="Calls alone: a gap that parts two turns."),
@@ -79,8 +91,10 @@ def replay(  # noqa: PLR0913, PLR0917 - a command's options are its parameters
         coldturn replay session.jsonl --compare naive,stable
 
         coldturn replay session.jsonl --policy stable --set clock=system --out traces/
+
+        coldturn replay recordings/ --ablate --jobs 4
     """
-    policies = _policies(policy, set_ or [], compare)
+    policies = _policies(policy, set_ or [], compare, ablate=ablate)
     findings = PairOptions(content=not no_content, context=context)
     options = ReplayOptions(out=out, findings=findings, idle_seconds=idle)
     # A recorded answer that the MCP client cannot read becomes a tool error; its log of that is no news here.
@@ -88,8 +102,12 @@ def replay(  # noqa: PLR0913, PLR0917 - a command's options are its parameters
     inputs = list(expand(recordings))
     if STANDARD_INPUT in recordings:
         raise usage_error("replay reads files: name a cassette or a session file, not -")
-    with progress("recordings replayed") as ticker:
-        report = replay_all([one.name for one in inputs], policies, options, progress=ticker.step)
+    with bar("replays", len(inputs) * len(policies)) as step:
+        report = replay_all(
+            [one.name for one in inputs], policies, options, jobs=jobs or os.cpu_count() or 1, progress=step
+        )
+    if ablate:
+        report.recordings = [with_ablation(one, policies[0]) for one in report.recordings]
     _print(report, as_json=json, compared=compare is not None)
     raise typer.Exit(_code(report, {one.name for one in inputs if one.found}))
 
@@ -121,7 +139,9 @@ def _text(recording: RecordingResult, *, compared: bool) -> list[str]:
     lines = [recording.source, *(f"  {line}" for line in connection_lines(recording))]
     if recording.unmapped_calls:
         lines.append(f"  calls of tools that belong to no recorded server: {recording.unmapped_calls}")
-    if compared:
+    if recording.ablation is not None:
+        lines += ["", ablation_table(recording)]
+    elif compared:
         lines += ["", comparison_table(recording.policies)]
     else:
         for result in recording.policies:
@@ -131,10 +151,19 @@ def _text(recording: RecordingResult, *, compared: bool) -> list[str]:
     return [*lines, *(f"trace: {trace}" for trace in traces), ""]
 
 
-def _policies(policy: str | None, settings: Sequence[str], compare: str | None) -> list[Policy]:
-    if compare is not None and policy is not None:
-        raise usage_error("--policy and --compare exclude each other: list every policy behind --compare")
+def _policies(
+    policy: str | None, settings: Sequence[str], compare: str | None, *, ablate: bool
+) -> list[Policy]:
+    if compare is not None and (policy is not None or ablate):
+        other = "--ablate" if ablate else "--policy"
+        raise usage_error(f"{other} and --compare exclude each other: list every policy behind --compare")
     names = [policy or "stable"] if compare is None else [name for name in compare.split(",") if name]
     if not names:
         raise usage_error("--compare names no policy: write --compare naive,stable")
-    return [with_settings(policy_named(name.strip()), settings) for name in names]
+    policies = [with_settings(policy_named(name.strip()), settings) for name in names]
+    if ablate:
+        policies = ablation_policies(policies[0])
+    files = Counter(file_name(one) for one in policies)
+    if twice := [name for name, count in files.items() if count > 1]:
+        raise usage_error(f"{twice[0]} is named twice: each policy needs a name of its own")
+    return policies
