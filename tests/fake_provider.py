@@ -188,7 +188,7 @@ def _messages(say: Say, number: int) -> Iterator[str]:
         yield _event(
             {"type": "content_block_start", "index": place, "content_block": {**identity, "input": {}}}
         )
-        for half in _halves(json.dumps(arguments)):
+        for half in _halves(json.dumps(arguments, separators=(",", ":"))):
             delta = {"type": "input_json_delta", "partial_json": half}
             yield _event({"type": "content_block_delta", "index": place, "delta": delta})
         yield _event({"type": "content_block_stop", "index": place})
@@ -207,7 +207,7 @@ def _chat(say: Say, number: int) -> Iterator[str]:
     for text in say.texts:
         yield chunk({"content": text})
     for index, (name, arguments) in enumerate(say.calls):
-        first, second = _halves(json.dumps(arguments))
+        first, second = _halves(json.dumps(arguments, separators=(",", ":")))
         call = {"index": index, "id": f"call_{number}_{index}", "type": "function"}
         yield chunk({"tool_calls": [{**call, "function": {"name": name, "arguments": first}}]})
         yield chunk({"tool_calls": [{"index": index, "function": {"arguments": second}}]})
@@ -243,7 +243,7 @@ def _responses(say: Say, number: int) -> Iterator[str]:
         output.append({**item, "status": "completed", "content": [part]})
         yield _event({"type": "response.output_item.done", "output_index": 0, "item": output[-1]})
     for name, arguments in say.calls:
-        text = json.dumps(arguments)
+        text = json.dumps(arguments, separators=(",", ":"))
         identity = {"id": f"fc_{number}_{len(output)}", "call_id": f"call_{number}_{len(output)}"}
         call = {"type": "function_call", **identity, "name": name}
         added = {**call, "status": "in_progress", "arguments": ""}

@@ -90,8 +90,8 @@ async def test_bytes_go_out_as_they_are_and_the_stream_comes_back(surface: Surfa
     assert reply.text == "".join(asked.texts) == "Looking… ok"
     assert len(asked.texts) >= 1
     assert [(call.name, call.arguments) for call in reply.calls] == [
-        ("read", '{"path": "a"}'),
-        ("add", '{"a": 1}'),
+        ("read", '{"path":"a"}'),
+        ("add", '{"a":1}'),
     ]
     assert reply.usage is not None
     assert (reply.usage.input_tokens, reply.usage.cache_read_tokens) == (1050, 900)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import logging
+import re
 import shutil
 import sys
 from collections.abc import Callable, Sequence
@@ -15,10 +16,13 @@ import pytest
 import xxhash
 
 from coldturn.reference.observer import NullObserver
+from coldturn.reference.policy import POLICIES
 from coldturn.reference.prefix.model import Surface
 from coldturn.replay.cli.app import main
 from coldturn.replay.live_view import LiveView
 from coldturn.replay.loading import open_replayable
+from coldturn.replay.runner import replay
+from coldturn.replay.single import ReplayOptions, requests_file
 from coldturn.traces import names
 from coldturn.traces.span_reader import read_spans
 from fake_provider import Answer, FakeProvider, Raw, Refuse, Say, serving
@@ -189,6 +193,58 @@ def test_a_conversation_recorded_explained_and_replayed(
         (None, "todo_write", "The todo list has 1 items, 0 of them completed."),
         (None, "remember", "Remembered; it is shown from the next turn on."),
     ]
+
+
+CLOCK = re.compile(rb"Current date and time: [-0-9]+ [:0-9]+ UTC")
+
+
+@pytest.mark.parametrize("surface", list(Surface))
+def test_a_replay_under_the_same_policy_makes_the_same_requests(
+    launch: Launch, tmp_path: Path, surface: Surface
+) -> None:
+    tape = tmp_path / "tape.jsonl"
+    more = 'preload = false\neager = ["count"]\ngrants = ["add", "count"]\n'
+    skill = '[[spec.skills]]\nname = "s"\ndescription = "d"\nbody = "b"\n'
+    agent = AGENT.format(surface=surface.value) + TOYS + more + LOCAL_TOOLS + skill
+    pair = {"server": "toys", "tool": "add"}
+    script = (
+        Say([], [("mcp_list_tools", {"server": "toys"})]),
+        Say([], [("mcp_describe_tool", pair)]),
+        Say(["Now."], [("mcp_call_tool", {**pair, "input": {"a": 40, "b": 2}}), ("toys__count", {})]),
+        Say([], [("todo_write", {"todos": [{"text": "rest", "status": "pending"}]})]),
+        Say(["42"], [("remember", {"fact": "likes 42"})]),
+        Say(["Done."]),
+        Say([], [("todo_write", {"todos": "none"}), ("remember", {"fact": "and 43"})]),
+        Say(["Bye."]),
+        Say(["Again."]),
+    )
+    with serving(*script) as provider:
+        ended = launch(provider, "--record", str(tape), agent=agent, lines=["one", "two", "three"])
+    assert ended.code == 0
+    options = ReplayOptions(out=tmp_path / "out", requests=frozenset({"stable"}))
+    report = replay([tape], [POLICIES["stable"]], options)
+    assert report.errors == []
+    written = requests_file(tmp_path / "out", "tape", "stable").read_bytes().splitlines()
+    replayed = [line.partition(b'"request":')[2][:-1] for line in written]
+    streamed = {
+        Surface.CHAT_COMPLETIONS: b',"stream":true,"stream_options":{"include_usage":true}',
+    }.get(surface, b',"stream":true')
+    sent = [body.replace(streamed, b"", 1) for body in provider.bodies]
+    assert [CLOCK.sub(b"", body) for body in replayed] == [CLOCK.sub(b"", body) for body in sent]
+
+
+def test_what_a_header_holds_must_be_an_agent(
+    launch: Launch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tape = tmp_path / "tape.jsonl"
+    ask(launch, Say(["ok"]), options=["--record", str(tape)])
+    text = tape.read_text(encoding="utf-8")
+    assert '"agent":{"spec":{"name":"adder"' in text
+    tape.write_text(text.replace('"name":"adder"', '"nmae":"adder"', 1), encoding="utf-8")
+    with pytest.raises(SystemExit) as left:
+        main(["replay", str(tape)])
+    assert left.value.code == 2
+    assert "agent.spec.nmae in its header" in capsys.readouterr().err
 
 
 def test_under_stable_nothing_breaks(

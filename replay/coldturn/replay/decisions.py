@@ -18,6 +18,7 @@ from coldturn.replay.conversations import Conversations, ModelExchange, Recorded
 from coldturn.replay.endpoints import Endpoint, endpoints_of
 from coldturn.replay.errors import NothingToReplayError
 from coldturn.replay.provider import ToolText
+from coldturn.replay.recorded_agent import with_recorded_agent
 from coldturn.replay.recorded_calls import RecordedCalls, arguments_of, tool_of
 from coldturn.replay.recording import Recording
 from coldturn.replay.session import Decision, Session, Step, Turn
@@ -213,6 +214,7 @@ def _script(recording: Recording, endpoints: tuple[Endpoint, ...], derived: _Der
         turns=_with_offsets(derived.turns, recording.entries[0].start, arrivals),
         late=tuple(id_ for id_, turn in arrivals.items() if turn > 0),
     )
+    session = with_recorded_agent(session, recording)
     return Script(session, endpoints, clocked=True, unmapped=derived.unmapped, notes=derived.notes)
 
 

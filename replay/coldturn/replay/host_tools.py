@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
 from coldturn.reference.run import Run
 from coldturn.reference.spec import LocalToolSpec
+from coldturn.reference.surface.arguments import violations
 from coldturn.reference.surface.model import HostHandler, HostResult, HostTool
 from coldturn.reference.wire.model import ToolDefinition
 
@@ -24,7 +26,7 @@ _DESCRIPTIONS = {
     REMEMBER: "Remembers one fact about the user for later turns.",
 }
 _HINTS = {TODO_WRITE: "keep a todo list", REMEMBER: "remember a fact about the user"}
-_SCHEMAS: dict[str, Mapping[str, Any]] = {
+_SCHEMAS: dict[str, dict[str, Any]] = {
     TODO_WRITE: {
         "type": "object",
         "properties": {
@@ -53,6 +55,36 @@ _SCHEMAS: dict[str, Mapping[str, Any]] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What a call changes beside its answer.
+
+    Attributes:
+        memory: The memory as it is afterwards; None when it stays.
+        reminders: Named texts; an empty one takes its reminder away.
+    """
+
+    memory: str | None = None
+    reminders: Mapping[str, str] = field(default_factory=dict)
+
+
+def effect_of(tool: str, arguments: Mapping[str, Any], memory: str) -> Effect:
+    """Tell what a call of `tool` changes; one that is refused for its arguments changes nothing.
+
+    Args:
+        tool: One of `HOST_TOOL_NAMES`.
+        arguments: Of the call.
+        memory: As it was before.
+    """
+    if violations(dict(arguments), _SCHEMAS[tool]):
+        return Effect()
+    if tool == REMEMBER:
+        fact = f"- {_folded(arguments['fact'])}"
+        return Effect(memory=f"{memory}\n{fact}" if memory else fact)
+    lines = [f"- [{_MARKS[todo['status']]}] {_folded(todo['text'])}" for todo in arguments["todos"]]
+    return Effect(reminders={_TODO: "\n".join(lines)})
+
+
 class HostTools:
     """The tools of one Run. They need the Run, which needs them first: so the Run is bound afterwards."""
 
@@ -75,16 +107,22 @@ class HostTools:
         return HostTool(definition, _HINTS[spec.name], handlers[spec.name])
 
     async def _todo_write(self, arguments: Mapping[str, Any]) -> HostResult:
+        self._apply(TODO_WRITE, arguments)
         todos = arguments["todos"]
-        lines = [f"- [{_MARKS[todo['status']]}] {_folded(todo['text'])}" for todo in todos]
-        self._bound().set_reminder(_TODO, "\n".join(lines))
         done = sum(todo["status"] == "completed" for todo in todos)
         return HostResult(f"The todo list has {len(todos)} items, {done} of them completed.")
 
     async def _remember(self, arguments: Mapping[str, Any]) -> HostResult:
-        run, fact = self._bound(), _folded(arguments["fact"])
-        run.set_memory(f"{run.memory}\n- {fact}" if run.memory else f"- {fact}")
+        self._apply(REMEMBER, arguments)
         return HostResult("Remembered; it is shown from the next turn on.")
+
+    def _apply(self, tool: str, arguments: Mapping[str, Any]) -> None:
+        run = self._bound()
+        effect = effect_of(tool, arguments, run.memory)
+        if effect.memory is not None:
+            run.set_memory(effect.memory)
+        for name, text in effect.reminders.items():
+            run.set_reminder(name, text)
 
     def _bound(self) -> Run:
         if self._run is None:

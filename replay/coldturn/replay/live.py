@@ -28,6 +28,7 @@ from coldturn.replay.agent_file import AgentFile
 from coldturn.replay.capture import CaptureTransport
 from coldturn.replay.host_tools import HostTools
 from coldturn.replay.live_view import LiveView
+from coldturn.replay.recorded_agent import agent_metadata
 from coldturn.replay.recorder import Recorder
 from coldturn.replay.redaction import Redaction
 from coldturn.replay.stdio_bridge import stdio_url
@@ -121,7 +122,10 @@ async def open_live(
         recorder = None
         if options.record is not None:
             redaction = Redaction([endpoint.key, *given.secrets])
-            recorder = Recorder(options.record, servers=_labels(spec.connections), redaction=redaction)
+            about = agent_metadata(spec, agent.memory, redaction)
+            recorder = Recorder(
+                options.record, servers=_labels(spec.connections), redaction=redaction, about=about
+            )
             stack.callback(recorder.close)
         observer: Observer = NullObserver()
         if options.trace is not None:

@@ -105,6 +105,7 @@ class Recorder:
         overwrite: bool = False,
         shared: bool = False,
         redaction: Redaction | None = None,
+        about: Mapping[str, Any] | None = None,
         **cassette_options: Any,  # noqa: ANN401 - vcrpy's own options (filters, hooks), which it types as anything
     ) -> None:
         """Open a recording.
@@ -116,6 +117,7 @@ class Recorder:
             overwrite: Replace a file of that name.
             shared: Other processes may write the file too; one that is there is added to. JSON lines only.
             redaction: Knows what must not be written; when not given, keys of known shapes.
+            about: More that the header says, such as which agent was run.
             cassette_options: Passed to vcrpy's ``Cassette``.
 
         Raises:
@@ -142,7 +144,7 @@ class Recorder:
             record_mode=RecordMode.NEW_EPISODES,
             **cassette_options,
         )
-        metadata = recording_metadata(self.clock, servers or {})
+        metadata = {**recording_metadata(self.clock, servers or {}), **(about or {})}
         self.cassette.get_metadata(METADATA_KEY, metadata)
         self.redaction = redaction or Redaction()
         self._seq = itertools.count()
