@@ -21,7 +21,12 @@ from yaml.events import (
     StreamStartEvent,
 )
 
-from coldturn.traces.errors import BrokenCassetteError, UnrecognisedInputError, UnsupportedFormatError
+from coldturn.traces.errors import (
+    BrokenCassetteError,
+    NoCassetteError,
+    UnrecognisedInputError,
+    UnsupportedFormatError,
+)
 from coldturn.traces.exchange import EntryError
 from coldturn.traces.interaction import EntryValueError, Interaction, interaction_of
 from coldturn.traces.opening import Source, document, lines, opened
@@ -73,7 +78,7 @@ def entries(stream: IO[bytes], name: str, kind: InputKind) -> Iterator[Interacti
         case InputKind.RECORDING:
             return _recording_entries(stream, name)
         case _:
-            raise UnrecognisedInputError(name, f"{kind.value}, where a cassette was expected")
+            raise NoCassetteError(name, kind.words)
 
 
 def _read(value: object, entry: int, name: str) -> Interaction | EntryError:
@@ -178,6 +183,10 @@ def _json_entries(stream: IO[bytes], name: str) -> Iterator[Interaction | EntryE
 def _recording_entries(stream: IO[bytes], name: str) -> Iterator[Interaction | EntryError]:
     entry = 0
     for line in lines(stream):
+        if line.too_long:
+            yield EntryError(name, entry, f"line {line.number} is too long to be held")
+            entry += 1
+            continue
         try:
             value = value_of(line.content)
         except NotJsonError as error:

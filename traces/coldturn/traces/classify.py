@@ -19,9 +19,13 @@ from coldturn.traces.slices import NotJsonError, object_parts
 _RPC = re.compile(rb'"jsonrpc"\s*:\s*"2\.0"')
 _RPC_WINDOW = 4096
 _LONG = 16_384
+_EARLIEST, _LATEST = -62_135_596_800, 253_402_300_799
+"""Epoch seconds of the first and the last day that dates can tell (years 1 and 9999)."""
 _FIRST_KEY = re.compile(rb'\s*\{\s*"([a-z_]+)"\s*:')
 _MODEL_KEYS = frozenset({b"model", b"messages", b"input", b"instructions", b"max_tokens", b"stream"})
 _MODEL_PATHS = ("/messages", "/chat/completions", "/responses")
+_NOT_THEIRS = "/threads/"
+"""Messages of the Assistants API have such an address too, and are no requests to a model."""
 
 
 class PackedBodyError(ValueError):
@@ -29,12 +33,28 @@ class PackedBodyError(ValueError):
 
 
 def kind_of(body: bytes, url: str) -> ExchangeKind:
-    """MODEL for the surfaces we read, MCP for JSON-RPC 2.0, else OTHER."""
+    """MODEL for the surfaces we read, MCP for JSON-RPC 2.0, else OTHER.
+
+    What was sent to a model's address and is no JSON object counts as MODEL: its reader finds the damage.
+    """
     if is_json_rpc(body):
         return ExchangeKind.MCP
-    if _plainly_model(body, url) or (body.strip() and recognise_surface(body, url) is not None):
+    if _plainly_model(body, url):
+        return ExchangeKind.MODEL
+    if body.strip() and (recognise_surface(body, url) is not None or _is_damaged_request(body, url)):
         return ExchangeKind.MODEL
     return ExchangeKind.OTHER
+
+
+def _is_damaged_request(body: bytes, url: str) -> bool:
+    path = urlsplit(url).path.rstrip("/")
+    if not path.endswith(_MODEL_PATHS) or _NOT_THEIRS in path:
+        return False
+    try:
+        object_parts(body)
+    except NotJsonError:
+        return True
+    return False
 
 
 def _plainly_model(body: bytes, url: str) -> bool:
@@ -124,7 +144,7 @@ def instant(value: object) -> float | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
-        return float(value)
+        return _finite(value)
     if not isinstance(value, str):
         return None
     try:
@@ -132,6 +152,11 @@ def instant(value: object) -> float | None:
     except ValueError:
         return None
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def _finite(value: float) -> float | None:
+    """A number that a clock can show: within the years that dates have."""
+    return float(value) if _EARLIEST <= value <= _LATEST else None
 
 
 def http_date(headers: Mapping[str, str]) -> float | None:

@@ -30,6 +30,15 @@ class MissingInputError(InputError):
         super().__init__(source, f"{reason}; give a file, a folder, a glob or - for standard input")
 
 
+class ReadFailedError(InputError):
+    """A file that was opened and cannot be read: a device that fails, or memory that is not mapped."""
+
+    slug = "read-failed"
+
+    def __init__(self, source: str, reason: str) -> None:
+        super().__init__(source, f"it cannot be read ({reason}); copy it elsewhere and try again")
+
+
 class EmptyInputError(InputError):
     """A file without content, or a folder without recordings."""
 
@@ -52,8 +61,20 @@ class UnrecognisedInputError(InputError):
         self.seen = seen
         super().__init__(
             source,
-            f"not recognised: {seen}; coldturn reads request bodies, JSONL of requests and vcrpy cassettes "
-            "(--format says which one it is)",
+            f"not recognised: {seen}; coldturn reads request bodies, JSONL of requests and vcrpy cassettes",
+        )
+
+
+class NoCassetteError(UnrecognisedInputError):
+    """Another kind of recording where only a cassette will do."""
+
+    def __init__(self, source: str, seen: str) -> None:
+        self.seen = seen
+        InputError.__init__(
+            self,
+            source,
+            f"it holds {seen}, where a recorded session is needed (a vcrpy cassette or a recording of ours);"
+            " explain, diff and estimate read it",
         )
 
 
@@ -117,7 +138,10 @@ class InputTooLargeError(InputError):
 
     def __init__(self, source: str, what: str, limit: int) -> None:
         self.limit = limit
-        super().__init__(source, f"{what} is larger than {limit // 1_048_576} MiB; split it or take JSONL")
+        super().__init__(
+            source,
+            f"{what} is larger than {limit // 1_048_576} MiB; split it, or write a request on each line",
+        )
 
 
 class NoRequestsError(InputError):

@@ -18,6 +18,7 @@ from coldturn.traces.errors import (
     EmptyInputError,
     InputTooLargeError,
     MissingInputError,
+    ReadFailedError,
 )
 from coldturn.traces.limits import MAX_DOCUMENT, MAX_LINE, MAX_UNPACKED
 
@@ -28,6 +29,7 @@ GZIP_MAGIC = b"\x1f\x8b"
 BOM = b"\xef\xbb\xbf"
 _IN_MEMORY = 16 * 1_048_576
 _BUFFER = 1_048_576
+_SHOWN = 4096
 
 Source: TypeAlias = str | Path | bytes | IO[bytes]
 
@@ -43,16 +45,25 @@ def opened(source: Source, name: str) -> Iterator[io.BufferedReader]:
     Raises:
         MissingInputError: It cannot be opened.
         EmptyInputError: It has no bytes.
+        ReadFailedError: It was opened, and reading it fails.
     """
-    with _raw(source, name) as stream:
-        head = stream.read(2)
-        stream.seek(0)
-        if not head:
-            raise EmptyInputError(name)
-        if head == GZIP_MAGIC:
-            yield io.BufferedReader(_Unpacked(stream, name))
-        else:
-            yield cast("io.BufferedReader", stream)
+    try:
+        with _raw(source, name) as stream:
+            head = stream.read(2)
+            stream.seek(0)
+            if not head:
+                raise EmptyInputError(name)
+            if head == GZIP_MAGIC:
+                yield io.BufferedReader(_Unpacked(stream, name), _BUFFER)
+            else:
+                yield cast("io.BufferedReader", stream)
+    except OSError as error:
+        raise ReadFailedError(name, why(error)) from error
+
+
+def why(error: OSError) -> str:
+    """An error of the system in words."""
+    return (error.strerror or str(error) or "unknown error").lower()
 
 
 @contextmanager
@@ -63,7 +74,9 @@ def _raw(source: Source, name: str) -> Iterator[IO[bytes]]:
         try:
             stream = Path(source).open("rb", buffering=_BUFFER)  # noqa: SIM115 - closed below; only its opening is guarded
         except OSError as error:
-            raise MissingInputError(name, (error.strerror or "cannot be opened").lower()) from error
+            raise MissingInputError(name, why(error)) from error
+        except ValueError as error:
+            raise MissingInputError(name, str(error)) from error
         with stream:
             yield stream
     else:
@@ -110,7 +123,7 @@ class Line:
 
     Attributes:
         number: From 1, as editors count.
-        complete: Whether it ended with a line feed.
+        complete: Whether it ended with a line feed, as far as it was read.
         too_long: Beyond the bound; `content` is then only its beginning.
     """
 
@@ -121,23 +134,25 @@ class Line:
 
 
 def lines(stream: IO[bytes]) -> Iterator[Line]:
-    """Every line that is not blank, one at a time. A line beyond the bound is skipped over, not held."""
+    """Every line that is not blank, one at a time.
+
+    Of a line beyond the bound the rest is read over, not held, once the next line is asked for.
+    """
     number = 0
     while piece := stream.readline(MAX_LINE):
         number += 1
         complete = piece.endswith(b"\n")
         too_long = not complete and len(piece) == MAX_LINE
         if too_long:
-            piece = piece[:4096]
-            while rest := stream.readline(MAX_LINE):
-                complete = rest.endswith(b"\n")
-                if complete:
-                    break
+            piece = piece[:_SHOWN]
         if number == 1:
             piece = piece.removeprefix(BOM)
-        content = piece.strip(b" \t\r\n")
-        if content:
-            yield Line(number, content, complete, too_long)
+        piece = piece.strip(b" \t\r\n")
+        if piece:
+            yield Line(number, piece, complete, too_long)
+        if too_long:
+            while (rest := stream.readline(_BUFFER)) and not rest.endswith(b"\n"):
+                pass
 
 
 def document(stream: IO[bytes], name: str) -> bytes:

@@ -9,11 +9,13 @@ from typing import IO
 
 from coldturn.traces.errors import (
     EmptyInputError,
+    InputTooLargeError,
     NumbersOnlyError,
     UnrecognisedInputError,
     UnsupportedFormatError,
 )
-from coldturn.traces.opening import BOM, Line, lines
+from coldturn.traces.limits import MAX_LINE
+from coldturn.traces.opening import BOM, Line, document, lines
 from coldturn.traces.slices import NotJsonError, object_parts
 
 
@@ -27,6 +29,17 @@ class InputKind(StrEnum):
     CASSETTE_YAML = "cassette-yaml"
     CASSETTE_JSON = "cassette-json"
 
+    @property
+    def words(self) -> str:
+        """What a file of this kind holds, in words."""
+        return _WORDS.get(self, "a cassette")
+
+
+_WORDS = {
+    InputKind.BODY: "one request body",
+    InputKind.BODIES: "a list of request bodies",
+    InputKind.JSONL: "JSONL of requests",
+}
 
 _HEAD = 65_536
 _CASSETTE_KEY = re.compile(rb"^(?:interactions|requests|responses):", re.MULTILINE)
@@ -86,19 +99,25 @@ def sniff(stream: IO[bytes], name: str) -> InputKind:
 def _object_kind(stream: IO[bytes], name: str) -> InputKind:
     """One JSON document or many, by whether the first line is an object by itself."""
     few = lines(stream)
-    first, second = next(few), next(few, None)
+    first = _held(next(few), name)
+    second = next(few, None)
     parts = _parts(first)
     if parts is None:
         # A pretty-printed document goes on with a key; in JSONL each line opens an object of its own.
         if second is not None and second.content[:1] == b"{" and first.content != b"{":
             return _lines_kind(_parts(second) or {}, name)
-        return _document_kind(_opening_keys(stream), name)
+        return _document_kind(_opening_keys(stream, name), name)
     return _document_kind(parts, name) if second is None else _lines_kind(parts, name)
 
 
-def _parts(line: Line) -> dict[str, bytes] | None:
+def _held(line: Line, name: str) -> Line:
+    """The first line; one that cannot be held is refused here, rather than read to its end to be told so."""
     if line.too_long:
-        return None
+        raise InputTooLargeError(name, "the first line", MAX_LINE)
+    return line
+
+
+def _parts(line: Line) -> dict[str, bytes] | None:
     try:
         return object_parts(line.content)
     except NotJsonError:
@@ -128,12 +147,11 @@ def _is_header(keys: Mapping[str, bytes]) -> bool:
     return "request" not in keys and ("coldturn" in keys or {"version", "metadata"} <= keys.keys())
 
 
-def _opening_keys(stream: IO[bytes]) -> dict[str, bytes]:
+def _opening_keys(stream: IO[bytes], name: str) -> dict[str, bytes]:
     """The keys of a document that spans lines, when the whole of it is needed to know them."""
     stream.seek(0)
-    text = stream.read()
     try:
-        return object_parts(text)
+        return object_parts(document(stream, name))
     except NotJsonError:
         return {}
 

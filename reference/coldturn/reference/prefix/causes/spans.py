@@ -71,6 +71,9 @@ _PATTERN = re.compile(
 )
 
 _DAY_SECONDS = 86_400
+_LONG = 65_536
+"""Characters from which on a text is not searched as a whole when a look at its ends will do."""
+_MARGIN = 512
 _TIME_WORD = re.compile(r"time|now|epoch|clock|\bts\b|updated|created|date", re.IGNORECASE)
 
 
@@ -105,13 +108,29 @@ def typed_changes(was: str, now: str) -> tuple[SpanChange, ...]:
 
 def _around(was: str, now: str) -> tuple[str, str]:
     """Long texts without what they share at both ends, up to white space well before the difference."""
-    if min(len(was), len(now)) < _LONG:
+    room = min(len(was), len(now))
+    if room < _LONG:
         return was, now
-    head = _word_start(was, len(os.path.commonprefix((was, now))) - _MARGIN)
-    most = min(len(was), len(now)) - head
-    tail = len(os.path.commonprefix((was[-most:][::-1], now[-most:][::-1]))) - _MARGIN
-    tail = tail - _word_start(was[-tail:][::-1], 0) if tail > 0 else 0
-    return was[head : len(was) - max(0, tail)], now[head : len(now) - max(0, tail)]
+    head = max(0, _shared(was, now, room, from_end=False) - _MARGIN)
+    head = was.rfind(" ", 0, head) + 1
+    tail = max(0, _shared(was, now, room - head, from_end=True) - _MARGIN)
+    if tail:
+        blank = was.find(" ", len(was) - tail)
+        tail = 0 if blank < 0 else len(was) - blank
+    return was[head : len(was) - tail], now[head : len(now) - tail]
+
+
+def _shared(was: str, now: str, limit: int, *, from_end: bool) -> int:
+    """Characters in common at one end, at most `limit`."""
+    step, at = 65_536, 0
+    while step:
+        size = min(step, limit - at)
+        left, right = (len(was) - at - size, len(now) - at - size) if from_end else (at, at)
+        if size and was[left : left + size] == now[right : right + size]:
+            at += size
+        else:
+            step //= 2
+    return at
 
 
 def _rules_out(shorter: str, longer: str) -> bool:

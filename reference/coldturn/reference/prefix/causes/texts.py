@@ -27,6 +27,9 @@ class Reason:
 
 TextRule = Callable[[Hunk], Reason | None]
 
+LONGEST_EXAMINED = 8 * 1_048_576
+"""Bytes of a run of lines up to which rules look for its reason; no provider takes a request of that size."""
+
 MICRO_CHARACTERS = 16
 """An unexplained change shorter than this on both sides is a drift rather than an edit."""
 
@@ -182,7 +185,13 @@ SPECIFIC: tuple[TextRule, ...] = (
 
 
 def explain(hunk: Hunk) -> Reason | None:
-    """The most specific reason that fits, with the causes of the others alongside; None when no rule fits."""
+    """The most specific reason that fits, with the causes of the others alongside; None when no rule fits.
+
+    Of a run of lines beyond `LONGEST_EXAMINED` the rules would take minutes and many times its memory: none
+    is asked.
+    """
+    if max(sum(map(len, lines)) for lines in (hunk.was_lines, hunk.now_lines)) > LONGEST_EXAMINED:
+        return None
     reasons = [reason for rule in SPECIFIC if (reason := rule(hunk)) is not None]
     if not reasons:
         return None
