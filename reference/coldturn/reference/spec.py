@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
 from coldturn.reference.prefix.model import Surface
@@ -21,6 +22,19 @@ class _Frozen(BaseModel):
 def _at(path: str, problem: str) -> PydanticCustomError:
     """A problem whose place is finer than the field that is being validated."""
     return PydanticCustomError("inconsistent", "{problem}", {"path": path, "problem": problem})
+
+
+def _read_json(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"the text is no JSON: {error}") from error
+
+
+JsonObject: TypeAlias = Annotated[Mapping[str, Any], BeforeValidator(_read_json)]
+"""An object, or JSON text of one: TOML has no null."""
 
 
 class ConnectionSpec(_Frozen):
@@ -73,7 +87,7 @@ class LocalToolSpec(_Frozen):
 
     name: str = Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")
     description: str = ""
-    input_schema: Mapping[str, Any] = Field(default_factory=lambda: {"type": "object"})
+    input_schema: JsonObject = Field(default_factory=lambda: {"type": "object"})
 
 
 class AgentSpec(_Frozen):

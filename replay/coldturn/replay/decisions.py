@@ -210,12 +210,13 @@ def _script(recording: Recording, endpoints: tuple[Endpoint, ...], derived: _Der
     session = Session(
         cassette=recording.source,
         start=datetime.fromtimestamp(recording.entries[0].start, UTC),
+        clocked=True,
         spec=AgentSpec(connections=connections, **derived.spec),
         turns=_with_offsets(derived.turns, recording.entries[0].start, arrivals),
         late=tuple(id_ for id_, turn in arrivals.items() if turn > 0),
     )
     session = with_recorded_agent(session, recording)
-    return Script(session, endpoints, clocked=True, unmapped=derived.unmapped, notes=derived.notes)
+    return Script(session, endpoints, clocked=session.clocked, unmapped=derived.unmapped, notes=derived.notes)
 
 
 def _arrival(endpoint: Endpoint, turns: Sequence[_Timed]) -> int:

@@ -96,7 +96,7 @@ def _with_session(path: Path, source: str) -> OpenedRecording:
     endpoints = endpoints_of(recording)
     addresses = _addresses(path, session, endpoints)
     _check_names(path, session)
-    script = Script(session, endpoints, clocked=False)
+    script = Script(session, endpoints, clocked=session.clocked)
     return OpenedRecording(source, recording, script, addresses, recording_label(source))
 
 

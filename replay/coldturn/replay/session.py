@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from coldturn.reference.spec import AgentSpec
+from coldturn.reference.spec import AgentSpec, JsonObject
 
 
 class _Strict(BaseModel):
@@ -21,7 +20,8 @@ class Decision(_Strict):
     Attributes:
         server: Connection id; None for a local tool.
         tool: The server's own tool name, or the local tool's.
-        arguments: As JSON. A handle of `read_tool_output` is ``@TURN.STEP.CALL`` (see references.py).
+        arguments: An object, or JSON text of one. A handle of `read_tool_output` is ``@TURN.STEP.CALL`` (see
+            references.py).
         result: A local tool's recorded result (MCP results come from the cassette).
         memory: New text of the user's memory (zone 2) that this call sets.
         reminder: Named texts that this call sets; an empty text removes one.
@@ -29,7 +29,7 @@ class Decision(_Strict):
 
     server: str | None = None
     tool: str
-    arguments: Mapping[str, Any] = Field(default_factory=dict)
+    arguments: JsonObject = Field(default_factory=dict)
     result: str = ""
     is_error: bool = False
     memory: str | None = None
@@ -60,6 +60,8 @@ class Session(_Strict):
 
     Attributes:
         cassette: Path relative to the session file.
+        clocked: `start` and every `after` are the recording's times, and servers change when they did then.
+            Otherwise they change with the calls that follow.
         late: Connections of the Spec that are not there at the start (a turn's `connect` brings them).
         memory: The user's memory when the Run starts.
     """
@@ -67,6 +69,7 @@ class Session(_Strict):
     version: int = 1
     cassette: str
     start: datetime = datetime(2026, 1, 1, tzinfo=UTC)
+    clocked: bool = False
     spec: AgentSpec
     turns: tuple[Turn, ...]
     late: tuple[str, ...] = ()
