@@ -156,8 +156,12 @@ def test_any_edit_of_one_block_is_placed_exactly_there(
         assert found is None
         assert comparison.stable
         return
-    assert found is not None
     inside = common(old[changed][1], new[changed][1])
+    if found is None:
+        # The last text goes on: nothing that was sent is sent in another way.
+        assert comparison.stable
+        assert (changed, inside) == (len(old) - 1, len(old[-1][1]))
+        return
     assert (found.path, found.side, found.block_offset) == (new[changed][0], "child", inside)
     assert found.offset == sum(len(content) for _, content in old[:changed]) + inside
     assert found.delta_bytes == len(new[changed][1]) - len(old[changed][1])
@@ -212,6 +216,34 @@ def test_an_extension_is_stable(one: Request, more: list[list[Item]], surface: S
     assert comparison.first is None
     assert not comparison.wire_drift
     assert comparison.common_bytes == parent.content_bytes
+
+
+@EXAMPLES
+@given(requests(), TEXTS, SURFACES)
+def test_a_last_text_that_goes_on_is_stable(one: Request, more: str, surface: Surface) -> None:
+    last = one.history[-1]
+    longer = replace(one, history=(*one.history[:-1], replace(last, text=last.text + more)))
+    comparison = compare(one.read(surface), longer.read(surface))
+    assert comparison.stable
+    assert comparison.first is None
+
+
+@EXAMPLES
+@given(requests(), requests(), SURFACES)
+def test_what_is_called_a_branch_sends_nothing_again(one: Request, other: Request, surface: Surface) -> None:
+    other = replace(other, system=one.system, tools=one.tools)
+    parent, child = one.read(surface), other.read(surface)
+    found = compare(parent, child).first
+    if found is None or not {"new_conversation", "fork"}.intersection(found.kinds):
+        return
+    assert (found.harmless, found.lost_bytes, found.later) == (True, 0, ())
+    place = first_difference(parent, child)
+    assert place is not None
+    was, now = (
+        {len(block.facts.content): block.facts.content for block in request.blocks[place.parent :]}
+        for request in (parent, child)
+    )
+    assert not {content for size, content in was.items() if size >= 32}.intersection(now.values())
 
 
 @EXAMPLES

@@ -308,3 +308,18 @@ def test_a_harmless_break_is_listed_and_fails_nothing_unless_named(run: Run) -> 
     assert ran.code == 0
     assert run("explain", name, "--fail-on", "transient_tail_removed").code == 1
     assert "1 harmless" in run("explain", name).out
+
+
+def test_other_conversations_and_forks_are_one_line(run: Run) -> None:
+    asked = [body("Where is it?"), body("Write the docs."), body("Mend the door."), body("Count to ten.")]
+    path = written("several.jsonl", *asked)
+    told = run("explain", path, "--fail-on", "any")
+    assert told.code == 0
+    assert "3 other conversations or forks branch off here: nothing was paid again" in told.out
+    assert "history_rewritten" not in told.out
+
+    found = run("explain", path, "--json").json["lineages"][0]["breaks"]
+    assert [(one["verdict"], one["kinds"]) for one in found] == [
+        ("broken_harmless", ["new_conversation"])
+    ] * 3
+    assert "1 other conversation or fork branches off here" in run("explain", written("two.jsonl", *asked[:2])).out

@@ -46,11 +46,15 @@ class Renderer:
 
     def _lineage(self, lineage: LineageReport, *, folded: bool) -> None:
         self.console.print(_heading(lineage))
-        for group in _groups(lineage.breaks, folded=folded):
+        branches = [found for found in lineage.breaks if folded and _is_branch(found)]
+        others = [found for found in lineage.breaks if not (folded and _is_branch(found))]
+        for group in _groups(others, folded=folded):
             self._finding(group[0])
             if len(group) > 1:
                 self.console.print(Text(f"    {_repeats(group[1:])}", style="dim"))
             self.console.print()
+        if branches:
+            self.console.print(Text(f"  {_branching(len(branches))}\n", style="dim"))
 
     def _finding(self, found: Finding) -> None:
         line = Text("  ")
@@ -110,6 +114,17 @@ def _groups(findings: Sequence[Finding], *, folded: bool) -> Iterator[list[Findi
         return
     for _, group in groupby(findings, key=_likeness):
         yield list(group)
+
+
+def _is_branch(found: Finding) -> bool:
+    """Whether another conversation or a fork begins there, and no break."""
+    kinds = {"new_conversation", "fork"}
+    return found.verdict is Verdict.BROKEN_HARMLESS and not kinds.isdisjoint(found.kinds)
+
+
+def _branching(count: int) -> str:
+    who, verb = ("conversation or fork", "branches") if count == 1 else ("conversations or forks", "branch")
+    return f"{count:,} other {who} {verb} off here: nothing was paid again"
 
 
 def _likeness(found: Finding) -> tuple[object, ...]:

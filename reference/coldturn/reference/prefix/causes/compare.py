@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from coldturn.reference.prefix.causes.branches import branch
 from coldturn.reference.prefix.causes.change import Change, Pair, merge
 from coldturn.reference.prefix.causes.report import describe
 from coldturn.reference.prefix.causes.sequence import history_changes
@@ -40,9 +41,8 @@ def compare(parent: PromptRequest, child: PromptRequest) -> Comparison:
             wire_drift=has_wire_drift(parent, child, common),
         )
     pair = Pair(parent, child, _stable_end(parent, child), common=place.parent)
-    if place.parent < pair.stable_end:
-        changes = merge([*tool_changes(pair), *system_changes(pair), *history_changes(pair)])
-        changes = changes or [_unknown(place)]
+    if place.parent < pair.stable_end and not _goes_on(pair, place):
+        changes = _changes(pair, place)
         stable = all(change.harmless and change.cause in _TRANSIENT for change in changes)
     else:
         changes = _dropped_reminder(pair)
@@ -65,6 +65,24 @@ def _stable_end(parent: PromptRequest, child: PromptRequest) -> int:
     if child.previous_response_id is None:
         return stable_end(parent.blocks)
     return sum(block.message is None for block in parent.blocks)
+
+
+def _goes_on(pair: Pair, place: Difference) -> bool:
+    """Whether the parent's stable part ends right at the place: the child's text there only goes on."""
+    index = pair.stable_end - 1
+    if place.parent != index or place.child is None or place.in_header or pair.child.previous_response_id:
+        return False
+    was, now = pair.parent.blocks[index].facts, pair.child.blocks[place.child].facts
+    return was.is_text and now.is_text and place.block_offset == len(was.content)
+
+
+def _changes(pair: Pair, place: Difference) -> list[Change]:
+    """All that changed, in render order; at least one."""
+    changes = merge([*tool_changes(pair), *system_changes(pair), *history_changes(pair)])
+    if not changes:
+        return [_unknown(place)]
+    parted = branch(pair, place, changes)
+    return changes if parted is None else [parted]
 
 
 def _unknown(place: Difference) -> Change:

@@ -34,7 +34,7 @@ def describe(pair: Pair, place: Difference, changes: Sequence[Change]) -> Break:
         confidence=first.confidence,
         planned=first.planned,
         harmless=first.harmless,
-        lost_bytes=max(0, min(_stable_bytes(pair), pair.child.content_bytes) - place.offset),
+        lost_bytes=0 if first.harmless else _lost_bytes(pair, place),
         delta_bytes=first.delta,
         names=first.names,
         kinds=first.kinds,
@@ -57,8 +57,9 @@ def _inside(pair: Pair, place: Difference) -> int:
     return place.offset - sum(len(block.facts.content) for block in pair.parent.blocks[: place.parent])
 
 
-def _stable_bytes(pair: Pair) -> int:
-    return sum(len(block.facts.content) for block in pair.parent.blocks[: pair.stable_end])
+def _lost_bytes(pair: Pair, place: Difference) -> int:
+    stable = sum(len(block.facts.content) for block in pair.parent.blocks[: pair.stable_end])
+    return max(0, min(stable, pair.child.content_bytes) - place.offset)
 
 
 def _later(pair: Pair, change: Change) -> LaterCause:
