@@ -6,6 +6,8 @@ import re
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
+from types import NoneType
+from typing import get_args
 
 from pydantic import ValidationError
 
@@ -51,6 +53,8 @@ def policy_named(wanted: str) -> Policy:
 def with_settings(policy: Policy, settings: Iterable[str]) -> Policy:
     """A policy with fields changed as ``field=value`` says; its name tells what was changed.
 
+    A limit that may be absent is taken away with the value ``none``.
+
     Raises:
         PolicyError: A setting is not ``field=value``, or no policy has it.
     """
@@ -64,9 +68,16 @@ def with_settings(policy: Policy, settings: Iterable[str]) -> Policy:
         return policy
     name = "+".join([policy.name, *(f"{field}={value}" for field, value in changed.items())])
     try:
-        return Policy.model_validate({**policy.model_dump(), **changed, "name": name})
+        values = {field: _value(field, text) for field, text in changed.items()}
+        return Policy.model_validate({**policy.model_dump(), **values, "name": name})
     except ValidationError as error:
         raise PolicyError(name, _first(error)) from error
+
+
+def _value(field: str, text: str) -> str | None:
+    known = Policy.model_fields.get(field)
+    optional = known is not None and NoneType in get_args(known.annotation)
+    return None if optional and text == "none" else text
 
 
 def file_name(policy: Policy) -> str:
