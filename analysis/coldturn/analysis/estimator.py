@@ -128,7 +128,8 @@ class RequestEstimator:
             rules=scope.rules.name if scope.rules else None,
             input_reported=usage.input,
             input_estimated=EstimatedTokens(usage.input or cached.tokens),
-            ceiling_estimated=EstimatedTokens(ceiling),
+            # An answer that is sent back can be read, though no earlier request held it.
+            ceiling_estimated=EstimatedTokens(max(ceiling, reading.read if reading else 0)),
             read_estimated=None if reading is None else EstimatedTokens(reading.read),
             written_estimated=None if reading is None else EstimatedTokens(reading.written),
             read_reported=usage.read,

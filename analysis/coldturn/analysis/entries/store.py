@@ -89,9 +89,8 @@ class EntryStore:
     def touch(self, keys: Sequence[Key], now: float, *, known: int = 0) -> None:
         """Use or add keys, each of them once. The first `known` ones are held (as `run` said)."""
         self._touch(keys, now, known)
-        if self._capacity is not None:
-            for _ in range(len(self._times) - self._capacity):
-                self._forget_first()
+        if self._capacity is not None and len(self._times) > self._capacity:
+            self._forget(len(self._times) - self._capacity)
 
     def touch_weighted(
         self, keys: Sequence[Key], weights: Mapping[Key, int], now: float, *, known: int = 0
@@ -111,6 +110,13 @@ class EntryStore:
         for key in keys:
             before = self._own_ttl.get(key, 0.0) if self.alive(key, now) else 0.0
             self._own_ttl[key] = max(before, ttl)
+
+    def _forget(self, most: int) -> None:
+        if self._own_ttl or self._weights:
+            for _ in range(most):
+                self._forget_first()
+        else:
+            deque(map(self._times.popitem, repeat(False, most)), maxlen=0)
 
     def _forget_first(self) -> None:
         key, _ = self._times.popitem(last=False)
