@@ -53,6 +53,7 @@ COMMANDS = (
     Command("estimate", "Cache reads per request: ceiling, by the provider's rules, reported.", "estimate"),
     Command("diff", "Compare two request bodies, or two plain texts.", "diff"),
     Command("record", "Record any agent: a proxy, or a shim in place of a stdio server.", "record"),
+    Command("convert", "Convert recordings between YAML, JSON and JSON lines.", "convert"),
     Command("session", "Write what a recording implies as a file that you can edit.", "session"),
     Command("scrub", "Take keys and other secrets out of a recording.", "scrub"),
     Command("run", "Run the reference agent live: a real model, real MCP servers.", "run"),

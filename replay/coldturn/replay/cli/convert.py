@@ -1,0 +1,83 @@
+"""`coldturn convert`: recordings from one format into another."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from coldturn.replay.cli.common import say, stdout
+from coldturn.replay.cli.exit_codes import ExitCode
+from coldturn.replay.cli.options import usage_error
+
+if TYPE_CHECKING:
+    from coldturn.replay.cli.inputs import Input
+
+
+class Target(StrEnum):
+    """What can be written."""
+
+    YAML = "yaml"
+    JSON = "json"
+    JSONL = "jsonl"
+
+
+def convert(
+    inputs: Annotated[
+        list[str], typer.Argument(metavar="INPUT...", help="Cassettes of any format that coldturn reads.")
+    ],
+    out: Annotated[
+        Path, typer.Option("-o", "--out", metavar="PATH", help="The file; for several inputs, a folder.")
+    ],
+    to: Annotated[
+        Target | None, typer.Option("--to", help="The format; told from PATH's ending when not given.")
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace files that are there.")] = False,
+) -> None:
+    """Convert recordings: vcrpy's YAML and JSON, and JSON lines, which open faster and survive a kill.
+
+    Bodies keep their bytes, and recorded times stay. A file is written whole or not at all.
+
+    Examples:
+        coldturn convert old.yaml -o fast.jsonl
+
+        coldturn convert session.jsonl -o for-vcrpy.yaml
+
+        coldturn convert tests/cassettes/ -o converted/ --to jsonl
+    """
+    from coldturn.reference.prefix.errors import ColdturnError
+    from coldturn.replay.cli.inputs import STANDARD_INPUT, expand
+    from coldturn.replay.convert import convert_file
+
+    if STANDARD_INPUT in inputs:
+        raise usage_error("convert reads files: name a cassette, not -")
+    failed = False
+    for source, target in _targets(list(expand(inputs)), out, to):
+        try:
+            count = convert_file(source, target, overwrite=overwrite)
+        except ColdturnError as error:
+            say(f"{error} [{error.slug}]")
+            failed = True
+        else:
+            stdout().print(f"{target}: {count} exchanges of {source}")
+    raise typer.Exit(ExitCode.UNUSABLE if failed else ExitCode.FINE)
+
+
+def _targets(inputs: list[Input], out: Path, to: Target | None) -> list[tuple[Path, Path]]:
+    """Where each input goes; in a folder, under its own name with the new ending."""
+    from coldturn.replay.loading import recording_label
+
+    if len(inputs) == 1 and not out.is_dir() and not inputs[0].found:
+        if to is not None and out.suffix.lower() not in (f".{to}", {"yaml": ".yml"}.get(to)):
+            raise usage_error(f"{out} does not end in .{to}: give the file that ending, or leave --to out")
+        return [(Path(inputs[0].name), out)]
+    if to is None:
+        raise usage_error(f"{out} is a folder: say with --to what to write there")
+    out.mkdir(parents=True, exist_ok=True)
+    found = [(Path(one.name), out / f"{recording_label(one.name)}.{to}") for one in inputs]
+    targets = [target for _, target in found]
+    if twice := [target for target in targets if targets.count(target) > 1]:
+        raise usage_error(f"several inputs would become {twice[0]}: convert them into folders of their own")
+    return found
