@@ -82,6 +82,7 @@ def test_a_line_that_does_not_fit_is_taken_back(tmp_path: Path) -> None:
     try:
         with pytest.raises(OSError, match="too large"):
             journal.write(b'{"long":"' + b"x" * 200 + b'"}\n')
+        assert path.read_bytes() == b'{"head":1}\n'
         journal.write(b'{"short":1}\n')
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

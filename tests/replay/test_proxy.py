@@ -99,6 +99,17 @@ async def test_bodies_pass_unchanged_both_ways_and_are_stored_unpacked(tmp_path:
     assert entry.url == upstream.url + "/base/v1/a%2Fb/%7Euser?q=a+b%20c&q=%C3%A9"
 
 
+async def test_an_address_passes_as_the_client_spelt_it(tmp_path: Path) -> None:
+    odd = b'/v1/a|b\'{c}/"d"?q=[x]&r=`y`'
+    async with (
+        raw_upstream([head() + b"fine"]) as upstream,
+        proxying(tmp_path, upstream.url) as proxy,
+        httpx2.AsyncClient() as client,
+    ):
+        await client.get(proxy.url, extensions={"target": odd})
+    assert upstream.requests[0][0].startswith(b"GET " + odd + b" HTTP/1.1\r\n")
+
+
 @pytest.mark.requirement("REC-1", "REC-8")
 async def test_parts_pass_while_the_answer_is_still_being_written(tmp_path: Path) -> None:
     """The upstream sends its second part when the client has seen the first: one that holds parts hangs."""
