@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import random
+import re
 
 import pytest
 
+from coldturn.reference.prefix import segments
 from coldturn.reference.prefix.model import Segment
 from coldturn.reference.prefix.segments import LONG, cut_json, cut_text
 
@@ -134,3 +136,18 @@ def test_equal_bytes_have_equal_digests_wherever_they_stand() -> None:
     second = cut_text(b"b\n\na\n\n")
     assert {one.digest for one in first} == {one.digest for one in second}
     assert len({one.digest for one in first}) == 2
+
+
+@pytest.mark.parametrize("separator", [b" ", b", ", b". ", b"\\n", b"] ", b"x"])
+def test_long_lines_are_cut_where_trying_every_place_would_cut(separator: bytes) -> None:
+    half = b"[%b]" % re.escape(bytes(byte for byte in range(256) if byte.bit_count() % 2))
+    slow = re.compile(rb"%b.%b(?:[.!?;:]\s|\\n|[,}\]>])" % (half, half), re.DOTALL)
+    words = [b"%x" % (number * 2654435761 % 4294967296) for number in range(4000)]
+    content = separator.join(words)
+    cuts, position = [], 0
+    while len(content) - position > segments.LONG:
+        window = position + segments.STRIDE, position + segments.LONG
+        found = slow.search(content, *window) or re.compile(rb"[\s,]").search(content, *window)
+        position = window[1] if found is None else found.end()
+        cuts.append(position)
+    assert [one.end for one in cut_json(content)][:-1] == cuts

@@ -27,7 +27,11 @@ _STRUCTURE = re.compile(
 )
 _HALF = b"[%b]" % re.escape(bytes(byte for byte in range(256) if byte.bit_count() % 2))
 """Every other byte, so to speak: those with an odd number of bits."""
-_STRONG = re.compile(rb"%b.%b(?:[.!?;:]\s|\\n|[,}\]>])" % (_HALF, _HALF), re.DOTALL)
+_STRONG = re.compile(
+    rb"[.!?;:,}\]>\\](?:(?<=%b.%b[.!?;:])\s|(?<=%b.%b\\)n|(?<=%b.%b[,}\]>]))" % ((_HALF,) * 6), re.DOTALL
+)
+"""Begins at the sign: tried at every place, it takes twice as long."""
+_IN_FRONT = 3
 _WEAK = re.compile(rb"[\s,]")
 _MAX_SECTION = 120
 
@@ -67,8 +71,8 @@ def _cut_line(content: bytes, start: int, end: int) -> list[tuple[int, int]]:
     cuts = []
     position = start
     while end - position > LONG:
-        window = position + STRIDE, position + LONG
-        found = _STRONG.search(content, *window) or _WEAK.search(content, *window)
+        start, last = position + STRIDE, position + LONG
+        found = _STRONG.search(content, start + _IN_FRONT, last) or _WEAK.search(content, start, last)
         stop = found.end() if found is not None else _character_start(content, position + LONG)
         cuts.append((position, stop))
         position = stop
