@@ -108,6 +108,15 @@ def test_a_list_that_becomes_a_string_is_another_shape() -> None:
         assert running.of(request) == ledger_of(request)
 
 
+def test_the_same_tools_under_another_key_are_named_by_it() -> None:
+    running = RunningLedger()
+    for key in ("tools", "functions", "tools"):
+        body = {key: [{"name": "look", "parameters": {}}], "messages": [{"role": "user", "content": "hi"}]}
+        request = read_request(json.dumps(body).encode(), surface=Surface.CHAT_COMPLETIONS)
+        assert running.of(request) == ledger_of(request)
+        assert running.of(request).segments[0].key.startswith(f"{key}[0]")
+
+
 @pytest.mark.parametrize("surface", list(Surface))
 def test_a_step_meets_only_what_is_new(surface: Surface, monkeypatch: pytest.MonkeyPatch) -> None:
     met: list[int] = []

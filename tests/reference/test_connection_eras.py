@@ -125,8 +125,9 @@ async def test_a_subscription_that_breaks_off_is_a_lost_connection(tool_server: 
         assert await hub.connect(ConnectionSpec(id="a"), lambda: server.server) is ConnectionState.READY
         hub.take_pending()
         break_off.set()
-        while hub.state("a") is ConnectionState.READY:
-            await anyio.lowlevel.checkpoint()
+        with anyio.fail_after(20):
+            while hub.state("a") is ConnectionState.READY:
+                await anyio.lowlevel.checkpoint()
         assert hub.state("a") is ConnectionState.UNREACHABLE
         await hub.settle()
         assert waits == [3.0]

@@ -138,11 +138,15 @@ async def test_pages_of_the_reader_and_descriptions_are_not_capped(tool_server: 
 async def test_the_rest_of_the_batch_is_weighed_with_what_the_cap_left(
     tool_server: Callable[..., Any],
 ) -> None:
-    """The capped result counts as its preview: the turn stays below its threshold, and nothing else goes."""
-    policy = Policy(current_turn_cap=1_000, preview_chars=100, result_tokens=1_400, batch_tokens=1_400)
-    replies = (Reply("", (call("s__big"), call("s__small"))), Reply("One."), Reply("Two."))
-    async with talking(tool_server, policy, *replies) as (run, told):
+    """A page of 1,500 tokens and a capped result: with its preview the turn is below its threshold."""
+    policy = Policy(current_turn_cap=1_000, preview_chars=100, result_tokens=2_600, batch_tokens=2_600)
+    async with talking(tool_server, policy, Reply("", (call("s__big"),)), Reply("One.")) as (run, told):
         await run_turn(run, "Go")
+        handle = next(r.handle for r in run.records if isinstance(r, ToolResult))
+        page = call("read_tool_output", handle=handle, limit=6_000)
+        run.model = ScriptedModel([Reply("", (page, call("s__big"))), Reply("Two."), Reply("Three.")])
+        await run_turn(run, "Read")
         await run_turn(run, "And?")
-    assert outputs(told.steps[-1]) == outputs(told.steps[1])
-    assert told.steps[-1].elision.count == 1
+    assert len(outputs(told.steps[-1])[1]) > 6_000
+    assert outputs(told.steps[-1]) == outputs(told.steps[-2])
+    assert told.steps[-1].elision.count == 2, "the two that the cap shortened"
