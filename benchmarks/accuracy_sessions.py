@@ -163,7 +163,7 @@ def outcome(calls: Sequence[Call], number: int, estimated: int, parameters: Para
     left = before.end if parameters.fed_back else before.prompt
     fits = {
         Outcome.EXACT: call.read == estimated,
-        Outcome.ONE_LESS: not left % step and call.read == left - step,
+        Outcome.ONE_LESS: call.read == left - step,
         Outcome.OWN_PROMPT: call.read in _reads(call.prompt, step),
         Outcome.PROMPT_ONLY: call.read in _reads(before.prompt, step),
         Outcome.START: call.read in {0, calls[0].read},

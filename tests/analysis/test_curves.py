@@ -86,12 +86,15 @@ def test_sums_of_a_list_that_grows(values: list[int], data: st.DataObject) -> No
     ]
 
 
-@pytest.mark.parametrize("second", [[2, 1], [9, 1], [1, 9, 2], [2]])
-def test_hashes_that_stand_for_single_blocks_are_refused(second: list[int]) -> None:
+@pytest.mark.parametrize(
+    "last", [[2, 1], [9, 1], [1, 9, 2], [2], [1, 5], [1, 5, 3], [4, 2], [1, 2, 6], [1, 3], [1, 2, 3, 4]]
+)
+def test_hashes_that_stand_for_single_blocks_are_refused(last: list[int]) -> None:
     distances = StackDistances()
     distances.observe([1, 2, 3])
-    with pytest.raises(NotPrefixesError, match="request 1: block"):
-        distances.observe(second)
+    distances.observe([4, 5, 6])
+    with pytest.raises(NotPrefixesError, match="request 2: block"):
+        distances.observe(last)
 
 
 def test_what_a_curve_says() -> None:
@@ -139,6 +142,17 @@ def test_recorded_requests_by_capacity(tmp_path: Path) -> None:
     # The first prompt is read again, with the second one above it.
     assert curves.capacity.bounds == [200]
     assert curves.capacity.ceiling_estimated == 100
+
+
+def test_recordings_share_no_cache(tmp_path: Path) -> None:
+    body = '{"model":"m","messages":[{"role":"user","content":"%s"}]}' % ("x" * 400)
+    files = [tmp_path / name for name in ("one.jsonl", "two.jsonl")]
+    for file in files:
+        file.write_text(body)
+    curves = exchange_curves(item for file in files for item in read_exchanges(file))
+    assert (curves.requests, curves.capacity.ceiling_estimated) == (2, 0)
+    twice = exchange_curves(item for _ in range(2) for item in read_exchanges(files[0]))
+    assert twice.capacity.ceiling_estimated == 100
 
 
 @pytest.mark.parametrize("name", ["conversation", "synthetic"])

@@ -24,7 +24,6 @@ from coldturn.analysis.rates import rate
 from coldturn.reference.prefix.errors import ColdturnError
 
 _SHIFT = 32
-_PLACE = (1 << _SHIFT) - 1
 
 
 class NotPrefixesError(ColdturnError):
@@ -198,9 +197,6 @@ class _Scope:
         known = [place for place in places if place is not None]
         if any(place is None for place in places[: len(known)]):
             raise NotPrefixesError(len(self._times), places.index(None))
-        for index, place in enumerate(known):
-            if place & _PLACE != index:
-                raise NotPrefixesError(len(self._times), index)
         return known
 
     def runs(self, known: Sequence[int], sizes: Sequence[int]) -> list[_Run]:
@@ -211,7 +207,8 @@ class _Scope:
             source = known[start] >> _SHIFT
             stop = bisect_right(known, -source, start, key=lambda place: -(place >> _SHIFT))
             end = sizes[stop - 1]
-            if self._taken[source] != begin:
+            in_a_row = range((source << _SHIFT) + start, (source << _SHIFT) + stop)
+            if self._taken[source] != begin or known[start:stop] != list(in_a_row):
                 raise NotPrefixesError(len(self._times), start)
             found.append(_Run(source, start, stop, begin, end))
             start, begin = stop, end
