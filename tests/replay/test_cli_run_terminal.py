@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import signal
@@ -10,6 +11,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -53,26 +55,26 @@ def say(process: subprocess.Popen[bytes], line: str) -> None:
     process.stdin.flush()
 
 
-def readable(process: subprocess.Popen[bytes], seconds: float) -> bool:
+def readable(stream: IO[bytes] | None, seconds: float) -> bool:
     """Whether the program has written something, or ended."""
-    assert process.stdout is not None
-    return bool(select.select([process.stdout], [], [], seconds)[0])
+    assert stream is not None
+    return bool(select.select([stream], [], [], seconds)[0])
 
 
-def read_part(process: subprocess.Popen[bytes]) -> bytes:
+def read_part(stream: IO[bytes] | None) -> bytes:
     """What the program has written since; one that ended or stays silent fails the test."""
-    assert readable(process, 30), "silence"
-    assert process.stdout is not None
-    part = os.read(process.stdout.fileno(), 4096)
+    assert readable(stream, 30), "silence"
+    assert stream is not None
+    part = os.read(stream.fileno(), 4096)
     assert part, "the program ended"
     return part
 
 
-def read_until(process: subprocess.Popen[bytes], ending: bytes) -> bytes:
+def read_until(stream: IO[bytes] | None, ending: bytes) -> bytes:
     """What the program writes up to `ending`, and what it wrote in the same moment."""
     seen = b""
     while ending not in seen:
-        seen += read_part(process)
+        seen += read_part(stream)
     return seen
 
 
@@ -81,7 +83,7 @@ def test_ctrl_c_stops_the_turn_and_the_conversation_goes_on(tmp_path: Path, surf
     agent = write(tmp_path, surface)
     with serving(Stall("I was going to"), Say(["Sure."])) as provider, running(provider, agent) as process:
         say(process, "one\n")
-        seen = read_until(process, b"I was going to")
+        seen = read_until(process.stdout, b"I was going to")
         process.send_signal(signal.SIGINT)
         assert provider.gone.wait(30)  # the provider is no longer listened to
         say(process, "two\n")
@@ -96,6 +98,47 @@ def test_ctrl_c_stops_the_turn_and_the_conversation_goes_on(tmp_path: Path, surf
     assert b"I was going to" not in provider.bodies[1]
 
 
+SLOW = """
+import anyio
+from mcp.server.mcpserver import MCPServer
+server = MCPServer("slow")
+
+@server.tool()
+async def wait() -> str:
+    "Never ends by itself."
+    await anyio.sleep_forever()
+    return "never"
+
+server.run()
+"""
+
+
+def test_ctrl_c_cuts_a_tool_call_short_and_its_result_says_so(tmp_path: Path) -> None:
+    (tmp_path / "server.py").write_text(SLOW, encoding="utf-8")
+    connection = f"""
+[[spec.connections]]
+id = "slow"
+command = ["{sys.executable}", "{tmp_path / "server.py"}"]
+"""
+    agent = write(tmp_path, Surface.MESSAGES, connection)
+    with (
+        serving(Say([], [("slow__wait", {})]), Say(["Fine."])) as provider,
+        running(provider, agent) as process,
+    ):
+        say(process, "one\n")
+        read_until(process.stderr, b"slow wait")
+        process.send_signal(signal.SIGINT)
+        read_until(process.stderr, b"the turn was stopped")
+        say(process, "two\n")
+        out, _ = process.communicate(timeout=30)
+    assert out == b"Fine.\n"
+    conversation = json.loads(provider.bodies[1])["messages"]
+    assert [message["role"] for message in conversation] == ["user", "assistant", "user", "user", "user"]
+    (result,) = conversation[2]["content"]
+    assert result["is_error"]
+    assert result["content"].startswith("The call did not finish")
+
+
 def test_ctrl_c_ends_a_single_turn_with_130(tmp_path: Path) -> None:
     tape = tmp_path / "tape.jsonl"
     options = ("--message", "one", "--record", str(tape))
@@ -103,7 +146,7 @@ def test_ctrl_c_ends_a_single_turn_with_130(tmp_path: Path) -> None:
         serving(Stall("Half")) as provider,
         running(provider, write(tmp_path), *options) as process,
     ):
-        seen = read_until(process, b"Half")
+        seen = read_until(process.stdout, b"Half")
         process.send_signal(signal.SIGINT)
         out, notes = process.communicate(timeout=30)
     assert process.returncode == 130
@@ -119,15 +162,15 @@ def test_a_terminal_has_a_prompt_and_ctrl_d_ends(tmp_path: Path) -> None:
         serving(Say(["Hello ", "you."])) as provider,
         running(provider, write(tmp_path), around=around) as process,
     ):
-        seen = read_until(process, b"> ")
+        seen = read_until(process.stdout, b"> ")
         say(process, "hi\n")
         while seen.count(b"> ") < 2:
-            seen += read_part(process)
+            seen += read_part(process.stdout)
         # A Ctrl-C that comes before the program waits for a key is noticed with the next one.
         while b"(Ctrl-D ends)" not in seen:
             say(process, "\x03")
-            while b"(Ctrl-D ends)" not in seen and readable(process, 2):
-                seen += read_part(process)
+            while b"(Ctrl-D ends)" not in seen and readable(process.stdout, 2):
+                seen += read_part(process.stdout)
         say(process, "\x04")
         out, _ = process.communicate(timeout=30)
     screen = (seen + out).decode().replace("\r", "")
@@ -137,7 +180,6 @@ def test_a_terminal_has_a_prompt_and_ctrl_d_ends(tmp_path: Path) -> None:
 
 SERVER = """
 import os
-import select
 from mcp.server.mcpserver import MCPServer
 server = MCPServer("env")
 
