@@ -322,4 +322,7 @@ def test_other_conversations_and_forks_are_one_line(run: Run) -> None:
     assert [(one["verdict"], one["kinds"]) for one in found] == [
         ("broken_harmless", ["new_conversation"])
     ] * 3
-    assert "1 other conversation or fork branches off here" in run("explain", written("two.jsonl", *asked[:2])).out
+    assert (
+        "1 other conversation or fork branches off here"
+        in run("explain", written("two.jsonl", *asked[:2])).out
+    )

@@ -175,10 +175,22 @@ def _is_gone(
     zone = parent.blocks[index].zone
     if zone is not child.blocks[index].zone:
         return not any(one.zone is zone for one in child.blocks[index:])
+    if _message_ended(parent, child, index):
+        return True
     if now[0] not in was[1:] or was[0] in now[1:]:
         return False
     later = was.index(now[0], 1)
     return _run(was, later, now, 0) > _run(was, 1, now, 1)
+
+
+def _message_ended(parent: PromptRequest, child: PromptRequest, index: int) -> bool:
+    """Whether the parent's block goes on with a message that in the child has ended in front of it."""
+    if not index:
+        return False
+    was, now = parent.blocks[index], child.blocks[index]
+    goes_on = was.message is not None and was.message == parent.blocks[index - 1].message
+    ended = now.message != child.blocks[index - 1].message
+    return goes_on and ended and was.facts.content != now.facts.content
 
 
 def _digests(request: PromptRequest, first: int) -> tuple[bytes, ...]:

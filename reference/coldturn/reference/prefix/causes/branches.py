@@ -45,7 +45,7 @@ def _is_paid_again(pair: Pair, place: Difference) -> bool:
     now = pair.child.blocks[place.parent :]
     if was and now and _rest_resembles(was[0].facts.content, now[0].facts.content, place.block_offset):
         return True
-    return not set(_digests(was, place.block_offset)).isdisjoint(_digests(now, place.block_offset))
+    return not set(_contents(was, place.block_offset)).isdisjoint(_contents(now, place.block_offset))
 
 
 def _rest_resembles(was: bytes, now: bytes, offset: int) -> bool:
@@ -60,10 +60,15 @@ def _lines(content: bytes) -> Iterator[bytes]:
     return (line for line in map(bytes.strip, content.splitlines()) if len(line) >= _TRIVIAL_BYTES)
 
 
-def _digests(blocks: Sequence[Block], offset: int) -> Iterator[bytes]:
-    """Digests of what stands behind byte `offset` of the first block; reminders are nobody's content."""
+def _contents(blocks: Sequence[Block], offset: int) -> Iterator[bytes]:
+    """What stands behind byte `offset` of the first block; reminders are nobody's content.
+
+    Whole blocks stand for themselves, since one may be made of trivial segments only.
+    """
     for block in blocks:
         if not is_reminder(block):
+            if not offset and len(block.facts.content) >= _TRIVIAL_BYTES:
+                yield block.facts.content
             for segment in block.facts.segments:
                 if segment.end > offset and segment.end - segment.start >= _TRIVIAL_BYTES:
                     yield segment.digest

@@ -160,6 +160,14 @@ def unique(words: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(words))
 
 
-def readable(content: bytes) -> str:
+def lossless(content: bytes | memoryview) -> str:
+    """Content as text to compare, never to show: other bytes give another text, whatever they are.
+
+    A lone surrogate is told from another one, which `readable` would show by the same replacement sign.
+    """
+    return str(content, "utf-8", "surrogateescape")
+
+
+def readable(content: bytes | memoryview) -> str:
     """Content as text; bytes that are no UTF-8 (lone surrogates, cut points) become replacement signs."""
-    return content.decode("utf-8", "replace")
+    return str(content, "utf-8", "replace")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from coldturn.reference.prefix.causes.change import readable
+from coldturn.reference.prefix.causes.change import lossless, readable
 from coldturn.reference.prefix.causes.schema import Json, parse
 from coldturn.reference.prefix.difference import common_prefix
 from coldturn.reference.prefix.model import BlockFacts
@@ -27,7 +27,7 @@ _ELLIPSIS = re.compile(r"\.{3}|\u2026")
 def result_text(facts: BlockFacts) -> str:
     """What a tool result says: its text, whatever shape carries it."""
     if facts.is_text:
-        return readable(facts.content)
+        return lossless(facts.content)
     document = parse(facts.content)
     if isinstance(document, dict):
         for key in ("content", "output", "text", "result"):

@@ -10,7 +10,7 @@ from coldturn.reference.prefix.causes.align import Gap, gaps, matches
 from coldturn.reference.prefix.causes.change import Pair
 from coldturn.reference.prefix.causes.schema import is_id, leaves, parse_run
 from coldturn.reference.prefix.causes.transient import last_user_message, real_user_messages, stable_end
-from coldturn.reference.prefix.model import Block, Zone
+from coldturn.reference.prefix.model import Block, BlockKind, Zone
 from coldturn.reference.prefix.request import PromptRequest
 
 
@@ -90,12 +90,25 @@ def read_history(pair: Pair) -> History:
     old = [pair.parent.blocks[index].facts.digest for index in was]
     new = [pair.child.blocks[index].facts.digest for index in now]
     found = gaps(old, new)
-    couples = [couple for gap in found for couple in _couples(pair, was, now, gap)]
     last = found[-1] if found else Gap(len(was), len(was), len(now), len(now))
-    appended = _appended(was, now, last, couples)
+    ended = _ends_sooner(pair, was, now, last)
+    couples = [c for gap in found if not (ended and gap is last) for c in _couples(pair, was, now, gap)]
+    appended = frozenset(now[last.now_start :]) if ended else _appended(was, now, last, couples)
     if found and last.was_start == last.was_end == len(was):
         found = found[:-1]
     return History(pair, was, now, found, couples, appended)
+
+
+def _ends_sooner(pair: Pair, was: Sequence[int], now: Sequence[int], gap: Gap) -> bool:
+    """Whether the parent's last message lost its end, and what the child has there are later messages."""
+    old, new = was[gap.was_start : gap.was_end], now[gap.now_start : gap.now_end]
+    if not old or not new or not gap.was_start or gap.was_end < len(was):
+        return False
+    parent, child = pair.parent.blocks, pair.child.blocks
+    message, repeated = parent[was[gap.was_start - 1]].message, child[now[gap.now_start - 1]].message
+    if any(parent[index].message != message for index in old) or child[new[0]].message == repeated:
+        return False
+    return parent[old[0]].facts.content != child[new[0]].facts.content
 
 
 def _couples(pair: Pair, was: Sequence[int], now: Sequence[int], gap: Gap) -> list[tuple[int, int]]:
@@ -108,7 +121,9 @@ def _couples(pair: Pair, was: Sequence[int], now: Sequence[int], gap: Gap) -> li
     def key(block: Block) -> tuple[object, ...]:
         if block.call_id and block.call_id in shared:
             return block.kind, block.call_id
-        return block.kind, block.role, block.name, block.zone is Zone.TRANSIENT
+        # A message without any content is an empty text in another spelling.
+        kind = block.kind if block.facts.content or block.kind is not BlockKind.OTHER else BlockKind.TEXT
+        return kind, block.role, block.name, block.zone is Zone.TRANSIENT
 
     old_keys = [key(pair.parent.blocks[index]) for index in old]
     new_keys = [key(pair.child.blocks[index]) for index in new]

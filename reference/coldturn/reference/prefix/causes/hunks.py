@@ -9,8 +9,8 @@ from functools import cached_property
 from itertools import pairwise
 
 from coldturn.reference.prefix.causes.align import Gap, gaps
-from coldturn.reference.prefix.causes.change import common_suffix, readable
-from coldturn.reference.prefix.causes.topics import Topic, topic_at
+from coldturn.reference.prefix.causes.change import common_suffix, lossless
+from coldturn.reference.prefix.causes.topics import Topic, enclosing, topic_at
 from coldturn.reference.prefix.difference import common_prefix
 from coldturn.reference.prefix.model import Zone
 
@@ -48,12 +48,12 @@ class Hunk:
     @cached_property
     def was(self) -> str:
         """The older lines as text."""
-        return readable(b"".join(self.was_lines))
+        return lossless(b"".join(self.was_lines))
 
     @cached_property
     def now(self) -> str:
         """The newer lines as text."""
-        return readable(b"".join(self.now_lines))
+        return lossless(b"".join(self.now_lines))
 
     @cached_property
     def common(self) -> int:
@@ -76,7 +76,10 @@ class Hunk:
         was, now = b"".join(self.was_lines), b"".join(self.now_lines)
         head = common_prefix(was, now)
         tail = common_suffix(was, now, min(len(was), len(now)) - head)
-        return readable(was[head : len(was) - tail]), readable(now[head : len(now) - tail])
+        # Views, since one line may be hundreds of megabytes.
+        return lossless(memoryview(was)[head : len(was) - tail]), lossless(
+            memoryview(now)[head : len(now) - tail]
+        )
 
     @cached_property
     def topic(self) -> Topic | None:
@@ -91,9 +94,22 @@ class Hunk:
             )
         return now or was
 
+    @cached_property
+    def headings(self) -> tuple[str, ...]:
+        """Headings and tags that the place stands under, nearest first."""
+        if self.now_lines or not self.was_lines:
+            return _headings(self.texts.now, self._place(self.now_lines, self.now_start, self.offset))
+        return _headings(self.texts.was, self._place(self.was_lines, self.was_start, self.was_offset))
+
+    @property
+    def paragraph(self) -> str:
+        """Lines of the newer text that stand in front of the hunk, from the last blank line on."""
+        start = self.texts.now.rfind(b"\n\n", 0, self.now_start)
+        return lossless(self.texts.now[max(0, start) : self.now_start])
+
     def _place(self, lines: Sequence[bytes], start: int, offset: int) -> int:
         """The byte that stands for the hunk: the first text of lines that came or went, or the difference."""
-        if self.was_lines and self.now_lines:
+        if (self.was_lines and self.now_lines) or not lines:
             return offset
         blank = next((at for at, line in enumerate(lines) if line.strip()), 0)
         return start + sum(map(len, lines[:blank])) + len(lines[blank].rstrip())
@@ -192,7 +208,11 @@ def _resembling(was: Sequence[bytes], now: Sequence[bytes]) -> int:
 
 
 def _topic(content: bytes, at: int, own: str) -> Topic | None:
-    return topic_at(readable(content), len(readable(content[:at]))) or _own_topic(own)
+    return topic_at(lossless(content), len(lossless(content[:at]))) or _own_topic(own)
+
+
+def _headings(content: bytes, at: int) -> tuple[str, ...]:
+    return tuple(enclosing(lossless(content), len(lossless(content[:at]))))
 
 
 def _own_topic(text: str) -> Topic | None:

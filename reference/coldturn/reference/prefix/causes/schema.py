@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from coldturn.reference.prefix.causes.change import common_suffix, readable
+from coldturn.reference.prefix.causes.change import common_suffix, lossless, readable
 from coldturn.reference.prefix.difference import common_prefix
 
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | Number | bool | None"
@@ -47,8 +47,8 @@ def parse(content: bytes) -> Json:
     try:
         document: Json = json.loads(content, parse_int=Number, parse_float=Number, parse_constant=Number)
     except (ValueError, RecursionError):
-        return readable(content)
-    return document if _is_shallow(document) else readable(content)
+        return lossless(content)
+    return document if _is_shallow(document) else lossless(content)
 
 
 def parse_run(content: bytes) -> list[Json]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -74,22 +74,39 @@ _DAY_SECONDS = 86_400
 _LONG = 65_536
 """Characters from which on a text is not searched as a whole when a look at its ends will do."""
 _MARGIN = 512
-_TIME_WORD = re.compile(r"time|now|epoch|clock|\bts\b|updated|created|date", re.IGNORECASE)
+_NEAR = 40
+"""Characters of the same line around a span in which a word can tell what it is."""
+_TIME_WORD = re.compile(
+    r"\b(?:time|clock|now|dates?|datetime|today|tonight|hours?|epoch|unix|timestamp|ts|utc|gmt|noon|midnight"
+    r"|it is|it's|as of|updated|created|modified|generated|started|expires)\b",
+    re.IGNORECASE,
+)
+_AT_A_TIME = re.compile(r"(?<!\w)(?:at|since|until|till|by|@)\s*\d\d:\d\d", re.IGNORECASE)
+_WORD_BREAK = re.compile(r"[_\-]+|(?<=[a-z])(?=[A-Z])")
+_CLEAR_CLOCK = re.compile(r"\d\d:\d\d:\d\d|\d{4}|\d.*(?:[AaPp]\.?[Mm]|Z|UTC|GMT|[+-]\d\d:?\d\d)")
+_LONG_ID = 16
+_MILLISECOND_DIGITS = 13
 
 
 @dataclass(frozen=True, slots=True)
 class SpanChange:
-    """A typed span with two values."""
+    """A typed span with two values. `near` is what stands around the newer one, on the same line."""
 
     kind: SpanKind
     was: str
     now: str
+    near: str
 
 
-def typed_changes(was: str, now: str) -> tuple[SpanChange, ...]:
+def typed_changes(was: str, now: str, about: Callable[[], str] = str) -> tuple[SpanChange, ...]:
     """The typed spans that differ, when they are ALL that differs; else nothing.
 
     Two spans may swap kinds within a family (a UUID for a hex id); the kind of the new value counts.
+
+    Args:
+        was: The older text.
+        now: The newer text.
+        about: What is known of the place besides, such as its headings; asked only where a span wants it.
     """
     was, now = _around(was, now)
     if _rules_out(*sorted((was, now), key=len)):
@@ -99,11 +116,16 @@ def typed_changes(was: str, now: str) -> tuple[SpanChange, ...]:
     if was_rest != now_rest:
         return ()
     changes = tuple(
-        SpanChange(kind, old, new)
+        SpanChange(kind, was[old], now[new], _near(now, new))
         for (_, old), (kind, new) in zip(was_spans, now_spans, strict=True)
-        if old != new
+        if was[old] != now[new]
     )
-    return changes if all(_plausible(change, now) for change in changes) else ()
+    return changes if all(_plausible(change, about) for change in changes) else ()
+
+
+def _near(text: str, span: slice) -> str:
+    front = text[max(0, span.start - _NEAR) : span.start].rpartition("\n")[2]
+    return front + text[span] + text[span.stop : span.stop + _NEAR].partition("\n")[0]
 
 
 def _around(was: str, now: str) -> tuple[str, str]:
@@ -143,12 +165,35 @@ def _rules_out(shorter: str, longer: str) -> bool:
     return not (longer.startswith(shorter[: spans[0][1]]) and longer.endswith(shorter[spans[-1][2] :]))
 
 
-def _plausible(change: SpanChange, context: str) -> bool:
-    """Ten digits are a moment only when the values lie within a day, or the text speaks of time."""
-    if change.kind is not SpanKind.EPOCH:
+def _plausible(change: SpanChange, about: Callable[[], str]) -> bool:
+    """Whether digits that look like a time or an id are one: ``1:20`` may be a ratio, ten digits a phone."""
+    if change.kind is SpanKind.CLOCK:
+        return _is_clear_clock(change) or _speaks_of_time(change.near) or _speaks_of_time(about())
+    if change.kind is SpanKind.EPOCH:
+        return _is_clear_epoch(change) or _speaks_of_time(change.near) or _speaks_of_time(about())
+    if change.kind is SpanKind.HEX:
+        both = change.was + change.now
+        return not both.isdecimal() or len(both) >= 2 * _LONG_ID
+    return True
+
+
+def _is_clear_clock(change: SpanChange) -> bool:
+    """Seconds, a half of the day or a time zone; or a date beside it, or ``at`` in front of two digits."""
+    if _CLEAR_CLOCK.match(change.was) and _CLEAR_CLOCK.match(change.now):
         return True
+    if _AT_A_TIME.search(change.near):
+        return True
+    return any(kind is SpanKind.DATE for kind, _, _ in _spans(change.near))
+
+
+def _is_clear_epoch(change: SpanChange) -> bool:
+    """Milliseconds or finer, less than a day apart."""
     apart = abs(_seconds(change.now) - _seconds(change.was))
-    return apart < _DAY_SECONDS or _TIME_WORD.search(context) is not None
+    return apart < _DAY_SECONDS and len(change.now.partition(".")[0]) >= _MILLISECOND_DIGITS
+
+
+def _speaks_of_time(text: str) -> bool:
+    return _TIME_WORD.search(_WORD_BREAK.sub(" ", text)) is not None
 
 
 def _seconds(digits: str) -> float:
@@ -162,8 +207,8 @@ def typed_spans(text: str) -> Iterator[tuple[SpanKind, int, int]]:
 
 
 @lru_cache(maxsize=256)
-def _split(text: str) -> tuple[str, tuple[tuple[SpanKind, str], ...]]:
-    """`text` with its typed spans taken out, and the spans in order."""
+def _split(text: str) -> tuple[str, tuple[tuple[SpanKind, slice], ...]]:
+    """`text` with its typed spans taken out, and where they stand, in order."""
     spans = tuple(_spans(text))
     rest: list[str] = []
     at = 0
@@ -171,7 +216,7 @@ def _split(text: str) -> tuple[str, tuple[tuple[SpanKind, str], ...]]:
         rest += (text[at:start], kind.placeholder)
         at = end
     rest.append(text[at:])
-    return "".join(rest), tuple((kind, text[start:end]) for kind, start, end in spans)
+    return "".join(rest), tuple((kind, slice(start, end)) for kind, start, end in spans)
 
 
 def _spans(text: str) -> Iterator[tuple[SpanKind, int, int]]:

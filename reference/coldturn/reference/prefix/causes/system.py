@@ -10,6 +10,7 @@ from itertools import groupby
 from coldturn.reference.prefix.causes.align import gaps
 from coldturn.reference.prefix.causes.change import BlockPair, Change, Pair, common_suffix
 from coldturn.reference.prefix.causes.hunks import Hunk, Texts, hunks
+from coldturn.reference.prefix.causes.schema import parse_run
 from coldturn.reference.prefix.causes.texts import Reason, explain, is_micro
 from coldturn.reference.prefix.difference import common_prefix, section_at
 from coldturn.reference.prefix.model import Block, BlockFacts, Zone
@@ -28,9 +29,23 @@ def system_changes(pair: Pair) -> list[Change]:
     now_digests = [pair.child.blocks[index].facts.digest for index in now]
     changes: list[Change] = []
     for gap in gaps(was_digests, now_digests):
-        for old, new in _couples(pair, was[gap.was_start : gap.was_end], now[gap.now_start : gap.now_end]):
+        older, newer = was[gap.was_start : gap.was_end], now[gap.now_start : gap.now_end]
+        if _same_text(pair, older, newer):
+            changes.append(BlockPair(pair, older[0], newer[0]).change("content_shape"))
+            continue
+        for old, new in _couples(pair, older, newer):
             changes += _block_changes(pair, old, new)
     return changes
+
+
+def _same_text(pair: Pair, older: Sequence[int], newer: Sequence[int]) -> bool:
+    """Whether the same text is cut into other blocks."""
+    was = [pair.parent.blocks[index] for index in older]
+    now = [pair.child.blocks[index] for index in newer]
+    if not was or not now or not all(block.facts.is_text for block in (*was, *now)):
+        return False
+    old, new = [block.facts.content for block in was], [block.facts.content for block in now]
+    return old != new and b"".join(old) == b"".join(new) and {b.role for b in was} == {b.role for b in now}
 
 
 def _couples(pair: Pair, was: Sequence[int], now: Sequence[int]) -> Iterator[tuple[int | None, int | None]]:
@@ -73,11 +88,21 @@ def _block_changes(pair: Pair, old: int | None, new: int | None) -> list[Change]
     if was is None or now is None:
         return [_whole_block(pair, old, new)]
     block = BlockPair(pair, old or 0, new or 0)
+    if was.facts.content == now.facts.content and _is_shape(was, now):
+        return [block.change("content_shape")]
     if was.facts.content == now.facts.content or not (was.facts.is_text and now.facts.is_text):
         return [block.change("system_edited", kinds=_header_kinds(was, now))]
     if _same_sections(was.facts, now.facts):
         return [block.change("section_reorder")]
     return text_changes(block)
+
+
+def _is_shape(was: Block, now: Block) -> bool:
+    """Whether one is a string where the other is a list with one text part."""
+    short, long = sorted((parse_run(was.facts.header), parse_run(now.facts.header)), key=len)
+    if len(long) != len(short) + 1 or long[:-1] != short:
+        return False
+    return isinstance(long[-1], dict) and set(long[-1]) == {"type"}
 
 
 def _header_kinds(was: Block, now: Block) -> tuple[str, ...]:

@@ -7,10 +7,11 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from coldturn.reference.prefix.causes.environment import is_commit, is_environment
 from coldturn.reference.prefix.causes.hunks import Hunk
 from coldturn.reference.prefix.causes.rosters import added_lines, entries, inline_items
 from coldturn.reference.prefix.causes.spans import typed_changes
-from coldturn.reference.prefix.causes.topics import Topic, topic_of
+from coldturn.reference.prefix.causes.topics import Topic, is_ban, topic_of
 from coldturn.reference.prefix.model import Confidence, Zone
 
 
@@ -77,12 +78,17 @@ def attribution_nonce(hunk: Hunk) -> Reason | None:
 
 def typed_span(hunk: Hunk) -> Reason | None:
     """Only clocks, dates or random ids differ; the first of them names the cause."""
-    return typed_reason(hunk.was, hunk.now, random="random_id_in_system")
+    reason = typed_reason(
+        hunk.was, hunk.now, random="random_id_in_system", about=lambda: " ".join(hunk.headings)
+    )
+    if reason is not None and reason.cause == "random_id_in_system" and is_commit(hunk):
+        return None
+    return reason
 
 
-def typed_reason(was: str, now: str, *, random: str) -> Reason | None:
+def typed_reason(was: str, now: str, *, random: str, about: Callable[[], str] = str) -> Reason | None:
     """The cause when two texts differ in typed spans only. A date beside a clock moves with it."""
-    changes = typed_changes(was, now)
+    changes = typed_changes(was, now, about)
     if not changes:
         return None
     causes = tuple(
@@ -106,7 +112,7 @@ _ROSTERS: dict[Topic | None, tuple[str, str]] = {
 
 def roster(hunk: Hunk) -> Reason | None:
     """Whole entries of a list of tools, skills or agents came or went; those that stayed are as they were."""
-    if hunk.topic is Topic.MEMORY:
+    if hunk.topic is Topic.MEMORY or is_ban(hunk.headings[:1]):
         return None
     topic: Topic | None = hunk.topic if hunk.topic in _ROSTERS else None
     was, now = hunk.was.splitlines(), hunk.now.splitlines()
@@ -143,7 +149,7 @@ def _exchanged(was: list[str], now: list[str], *, bare: bool) -> tuple[tuple[str
 def _inline(hunk: Hunk, topic: Topic | None) -> tuple[Topic | None, tuple[str, ...], tuple[str, ...]]:
     """A list on one line: its subject (its label may tell), and the items that came and went."""
     was, now = inline_items(hunk.was), inline_items(hunk.now)
-    if was is None or now is None or was[0] != now[0]:
+    if was is None or now is None or was[0] != now[0] or is_ban((now[0],)):
         return topic, (), ()
     added, removed = added_lines(was[1], now[1]) or (), added_lines(now[1], was[1]) or ()
     return topic or topic_of(now[0]), tuple(added), tuple(removed)
@@ -156,21 +162,9 @@ def memory_injection(hunk: Hunk) -> Reason | None:
     return None
 
 
-_ENVIRONMENT = re.compile(
-    r"^\W*(?:is (?:this )?(?:directory )?a git repo|git (?:repo|branch|status|remote|user|commit)"
-    r"|(?:current |main )?branch|cwd|(?:current |primary |additional )?working director(?:y|ies)|platform"
-    r"|os(?: version)?|shell|workspace|open (?:files|tabs|editors)|visible files|home(?: directory)?"
-    r"|hostname)\b[^:=]*[:=]",
-    re.IGNORECASE,
-)
-
-
 def env_state(hunk: Hunk) -> Reason | None:
     """Only lines that tell directory, git state, platform or open files differ."""
-    lines = [line for line in (hunk.was + "\n" + hunk.now).splitlines() if line.strip()]
-    if hunk.topic is Topic.ENVIRONMENT or (lines and all(_ENVIRONMENT.match(line) for line in lines)):
-        return Reason("env_state")
-    return None
+    return Reason("env_state") if is_environment(hunk) else None
 
 
 SPECIFIC: tuple[TextRule, ...] = (
@@ -201,5 +195,5 @@ def explain(hunk: Hunk) -> Reason | None:
 
 
 def is_micro(hunk: Hunk) -> bool:
-    """Whether the unexplained change is shorter than a drift's limit on both sides."""
-    return max(map(len, hunk.spans)) < MICRO_CHARACTERS
+    """Whether an unexplained change stands within lines, shorter than a drift's limit on both sides."""
+    return len(hunk.was_lines) == len(hunk.now_lines) and max(map(len, hunk.spans)) < MICRO_CHARACTERS

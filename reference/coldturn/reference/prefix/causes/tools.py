@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TypeAlias
 
 from coldturn.reference.prefix.causes.align import displaced
@@ -196,7 +196,8 @@ def _typed(block: BlockPair, found: list[Leaf]) -> Change | None:
     for leaf in found:
         if not (isinstance(leaf.was, str) and isinstance(leaf.now, str)):
             return None
-        reason = typed_reason(leaf.was, leaf.now, random="random_id_in_tools")
+        about = partial(" ".join, leaf.keys)
+        reason = typed_reason(leaf.was, leaf.now, random="random_id_in_tools", about=about)
         if reason is None:
             return None
         reasons.append(reason)

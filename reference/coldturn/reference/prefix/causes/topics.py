@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -47,6 +47,18 @@ def topic_of(name: str | None) -> Topic | None:
         return None
     words = _WORD_BREAK.sub(" ", name)
     return next((topic for topic, pattern in _TOPICS if pattern.search(words)), None)
+
+
+_BAN = re.compile(
+    r"\b(?:avoid|forbid(?:den)?|never|prohibited|banned|disallow(?:ed)?|denied|deny|blocked|dangerous"
+    r"|(?:do|must|should) not|don'?t)\b",
+    re.IGNORECASE,
+)
+
+
+def is_ban(names: Iterable[str]) -> bool:
+    """Whether a heading or label says that what it lists is not to be used."""
+    return any(_BAN.search(_WORD_BREAK.sub(" ", name)) for name in names)
 
 
 @dataclass(frozen=True, slots=True)
