@@ -195,6 +195,8 @@ async def _connect(
     view: LiveView,
 ) -> None:
     """Dial all servers at once and say how it went."""
+    if connections:
+        view.note(f"  connecting to {', '.join(spec.id for spec in connections)}")
     async with anyio.create_task_group() as tasks:
         for spec in connections:
             tasks.start_soon(hub.connect, spec, _dial(spec, given, recorder))
