@@ -65,3 +65,10 @@ def test_a_notebook_is_there(contents: set[str]) -> None:
 def test_licence_and_command_are_declared(contents: set[str]) -> None:
     information = {name.split("/", 1)[1] for name in contents if ".dist-info/" in name}
     assert {"licenses/LICENSE", "entry_points.txt", "METADATA"} <= information
+
+
+def test_every_file_of_cache_rules_is_there(contents: set[str]) -> None:
+    room = ROOT / "analysis"
+    rules = {path.relative_to(room).as_posix() for path in room.rglob("coldturn/analysis/rules/*.toml")}
+    assert rules
+    assert rules <= contents
