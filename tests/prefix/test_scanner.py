@@ -119,7 +119,7 @@ def test_depth_does_not_matter(opening: bytes, closing: bytes) -> None:
 
 
 def test_lone_surrogates_are_kept_as_wtf8() -> None:
-    assert strings.decode_string(b'"a\\ud800b"') == (b"a\xed\xa0\x80b", {Flag.LONE_SURROGATE})
+    assert strings.decode_string(b'"a\\ud800b"') == (b"a\xed\xa0\x80b", frozenset({Flag.LONE_SURROGATE}))
     assert strings.decode_string(b'"\\ud83d\\ude00"') == ("😀".encode(), frozenset())
 
 

@@ -90,7 +90,7 @@ class PromptRequest:
         self.totals: Totals = reading.totals
         self.unloaded: tuple[Element, ...] = ()
         if not whole:
-            self.groups, self.unloaded = set_aside(self.surface, reading.groups)
+            self.groups, self.unloaded = set_aside(reading.groups)
         if self.unloaded:
             self.contents = tuple(element.content for one in self.groups for element in one.elements)
             self.totals = Totals.of(self.contents)

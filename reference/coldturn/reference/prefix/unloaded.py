@@ -1,8 +1,9 @@
-"""Tools that a body defines and its prompt does not hold: ``defer_loading`` at the end of Anthropic's array.
+"""Tools that a body defines and its prompt does not hold, since the surface renders them where they are used.
 
-The provider renders such a definition where a later message refers to it, and leaves it out of the key of the
-cached prefix until then (providers' documentation, 2026). So a run of them at the end of the array is set
-aside: appending to it moves no byte of the prompt. Whatever else happens to it is a change of the array.
+Which tools those are is a matter of what a surface renders where, so the dialect tells (`Group.unplaced`);
+this module only knows what follows for any surface that has them. A run of them at the end of the array is
+set aside: appending to it moves no byte of the prompt. Whatever else happens to it is a change of the array.
+What such tools cost, and until when a provider keeps what, are rules of providers and not known here.
 """
 
 from __future__ import annotations
@@ -10,28 +11,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-import msgspec
-
 from coldturn.reference.prefix.elements import Element
-from coldturn.reference.prefix.model import Surface
 from coldturn.reference.prefix.reading import PlacedGroup
 
-_SIGN = b'"defer_loading":true'
 
-
-class _Tool(msgspec.Struct):
-    defer_loading: bool = False
-
-
-def set_aside(
-    surface: Surface, groups: tuple[PlacedGroup, ...]
-) -> tuple[tuple[PlacedGroup, ...], tuple[Element, ...]]:
-    """Part the groups from the tools at their array's end that are not loaded."""
-    if surface is not Surface.MESSAGES or not groups or groups[0].group.key != "tools":
+def set_aside(groups: tuple[PlacedGroup, ...]) -> tuple[tuple[PlacedGroup, ...], tuple[Element, ...]]:
+    """Part the groups from the tools at their array's end that the prompt does not hold there."""
+    if not groups or groups[0].group.unplaced is None:
         return groups, ()
-    tools = groups[0]
+    tools, unplaced = groups[0], groups[0].group.unplaced
     end = len(tools.elements)
-    while end and _is_deferred(tools.elements[end - 1]):
+    while end and unplaced(tools.elements[end - 1]):
         end -= 1
     if end == len(tools.elements):
         return groups, ()
@@ -51,16 +41,6 @@ def only_appends(
     )
     aside = _names(was) | _names(now)
     return same and aside.isdisjoint(_names(loaded)) and aside.isdisjoint(_names(loaded_now))
-
-
-def _is_deferred(element: Element) -> bool:
-    content = element.content.facts[-1].content if element.content.facts else b""
-    if _SIGN not in content:
-        return False
-    try:
-        return msgspec.json.decode(content, type=_Tool).defer_loading
-    except msgspec.DecodeError:
-        return False
 
 
 def _names(elements: Iterable[Element]) -> set[str | None]:

@@ -32,6 +32,8 @@ class Group:
         read: Reads one element of it: a list's item, or the value itself when it is no list.
         leading: Roles whose run at the very start stands in zone system.
         numbered: Whether its elements are messages.
+        unplaced: Whether the surface leaves an element out here and renders it where a later message refers
+            to it; asked of those at the end. Only the first group can have such elements.
     """
 
     key: str
@@ -39,6 +41,7 @@ class Group:
     read: Callable[[bytes], Element]
     leading: frozenset[str] = frozenset()
     numbered: bool = False
+    unplaced: Callable[[Element], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)

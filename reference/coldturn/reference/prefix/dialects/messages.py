@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from coldturn.reference.prefix.dialects.build import Builder, Dialect, Group, Rule
 from coldturn.reference.prefix.dialects.message import MessageRules, read_message
 from coldturn.reference.prefix.dialects.parameters import read_system, read_tool
@@ -39,10 +41,32 @@ def read_item(data: bytes) -> Element:
     return builder.finish(read_message(builder, RULES))
 
 
+_DEFERRED = b'"defer_loading":true'
+
+
+class _Tool(msgspec.Struct):
+    defer_loading: bool = False
+
+
+def is_deferred(element: Element) -> bool:
+    """Whether a tool is rendered where a later message refers to it, and not in the array.
+
+    ``defer_loading`` says so; the provider leaves such a definition out of the prefix until then (its
+    documentation of tool search, 2026).
+    """
+    content = element.content.facts[-1].content if element.content.facts else b""
+    if _DEFERRED not in content:
+        return False
+    try:
+        return msgspec.json.decode(content, type=_Tool).defer_loading
+    except msgspec.DecodeError:
+        return False
+
+
 DIALECT = Dialect(
     Surface.MESSAGES,
     (
-        Group("tools", Zone.TOOLS, read_tool),
+        Group("tools", Zone.TOOLS, read_tool, unplaced=is_deferred),
         Group("system", Zone.SYSTEM, read_system),
         Group("messages", Zone.HISTORY, read_item, numbered=True),
     ),
