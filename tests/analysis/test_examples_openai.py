@@ -225,9 +225,12 @@ def test_what_was_reported_decides_on_the_hidden_tokens() -> None:
     sent = exchange(body("gpt-5.5", message("user", words(3_700))), OPENAI, used(3_741, 3_328))
     found = [row.read_estimated for row in rows([sent] * 3)]
     assert found == [0, 3_328, 3_328]
-    # Without reports the rule's own figure counts; with --set the user's.
+    # Without reports the rule's own figure counts, which is contested; with --set the user's.
     silent = exchange(body("gpt-5.5", message("user", words(3_741))), OPENAI)
     assert [row.read_estimated for row in rows([silent] * 2)] == [0, 3_584]
+    assert ["contested" in row.flags for row in rows([silent] * 2)] == [False, True]
+    assert not any("contested" in row.flags for row in rows([silent] * 2, hidden_tokens="448"))
+    assert ["contested" in row.flags for row in rows([sent] * 3)] == [False, False, False]
     assert [row.read_estimated for row in rows([silent] * 2, hidden_tokens="700")] == [
         0,
         3_328,

@@ -104,6 +104,7 @@ class RequestEstimator:
         cached = _cache_request(exchange, request, scope, layout, placed)
         cached = replace(cached, ends=ends, partial=partial, answer_tokens=usage.output)
         ceiling = scope.highest(layout, ends, partial)
+        contested = placed.contested is not None or scope.assumes_hidden(ceiling)
         reading = scope.read(cached, usage)
         scope.learn(layout, placed, usage)
         if earlier is None or (placed.refused is not None and usage.input is not None):
@@ -115,7 +116,7 @@ class RequestEstimator:
             Flag.TIME_GOES_BACK: late is Flag.TIME_GOES_BACK,
             Flag.EARLIER_RESPONSE_MISSING: earlier is None,
             Flag.REFUSED: placed.refused is not None,
-            Flag.CONTESTED: placed.contested is not None,
+            Flag.CONTESTED: contested,
             Flag.REASONING_INVALIDATED: broken is not None and _loses_reasoning(scope, broken, layout),
             Flag.HIDDEN_INPUT: _has_hidden_input(usage, layout, self._options.weigh),
         }

@@ -88,6 +88,12 @@ class Scope:
         common = ends[shared - 1] if shared else 0
         return max(common, partial.tokens if partial is not None else 0)
 
+    def assumes_hidden(self, ceiling: int) -> bool:
+        """Whether a read would hang on hidden tokens of which nothing was reported yet."""
+        return (
+            self.gauge is not None and self.gauge.hidden is None and ceiling >= (self.parameters.minimum or 0)
+        )
+
     def read(self, cached: CacheRequest, usage: ProviderUsage) -> Reading | None:
         """What the rules say of the next request; None without any. Its own report counts for later ones."""
         if self.simulator is None:
