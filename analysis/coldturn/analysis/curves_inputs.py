@@ -41,72 +41,70 @@ class Curves:
     left_out: int
 
 
-def block_curves(
-    requests: Iterable[BlockRequest | EntryError], *, touch: TouchOrder = TouchOrder.FRONT_TO_BACK
-) -> Curves:
-    """Curves of a trace of block hashes, counted in blocks.
+class BlockTaking:
+    """Takes traces of block hashes, each of which is a scope of its own.
 
     Args:
-        requests: As `coldturn.analysis.block_trace.read_block_trace` yields them.
         touch: The order in which one request's blocks become the most recent ones.
-
-    Raises:
-        NotPrefixesError: The hashes do not stand for a block and all before it.
     """
-    distances = StackDistances(touch)
-    taken = left_out = 0
-    for item in requests:
+
+    def __init__(self, touch: TouchOrder = TouchOrder.FRONT_TO_BACK) -> None:
+        self._distances = StackDistances(touch)
+        self._taken = self._left_out = 0
+
+    def add(self, item: BlockRequest | EntryError, source: str = "") -> None:
+        """Take the next request of a trace.
+
+        Raises:
+            NotPrefixesError: The hashes do not stand for a block and all before it.
+        """
         if isinstance(item, EntryError):
-            left_out += 1
-            continue
-        distances.observe(item.blocks, now=item.started)
-        taken += 1
-    return Curves(distances.capacity_curve(), distances.ttl_curve(), "blocks", taken, left_out)
+            self._left_out += 1
+            return
+        self._distances.observe(item.blocks, now=item.started, scope=source)
+        self._taken += 1
+
+    def curves(self) -> Curves:
+        """What came of it."""
+        distances = self._distances
+        capacity, ttl = distances.capacity_curve(), distances.ttl_curve()
+        return Curves(capacity, ttl, "blocks", self._taken, self._left_out)
 
 
-def exchange_curves(
-    exchanges: Iterable[Exchange | EntryError],
-    *,
-    weigh: Weigh | None = None,
-    touch: TouchOrder = TouchOrder.FRONT_TO_BACK,
-) -> Curves:
-    """Curves of recorded requests, counted in estimated tokens and cut at segments.
+class ExchangeTaking:
+    """Takes recorded requests; each source, format, host and model is a scope of its own.
 
     Args:
-        exchanges: In the order of the recording; each source, format, host and model is a scope of its own.
         weigh: How tokens are estimated; four bytes are one when None.
         touch: The order in which one request's segments become the most recent ones.
     """
-    taking = _Taking(weigh or BytesWeigh(), touch)
-    left_out = sum(not taking.add(item) for item in exchanges if _is_model(item))
-    distances = taking.distances
-    return Curves(
-        distances.capacity_curve(),
-        distances.ttl_curve() if taking.timed else None,
-        "estimated tokens",
-        taking.taken,
-        left_out,
-    )
 
-
-def _is_model(item: Exchange | EntryError) -> bool:
-    return isinstance(item, EntryError) or item.kind is ExchangeKind.MODEL
-
-
-class _Taking:
-    """Recorded requests on their way into the stack."""
-
-    def __init__(self, weigh: Weigh, touch: TouchOrder) -> None:
-        self.distances = StackDistances(touch)
-        self.timed = True
-        self.taken = 0
-        self._weigh = weigh
+    def __init__(self, weigh: Weigh | None = None, touch: TouchOrder = TouchOrder.FRONT_TO_BACK) -> None:
+        self._distances = StackDistances(touch)
+        self._timed = True
+        self._taken = self._left_out = 0
+        self._weigh = weigh or BytesWeigh()
         self._layouts: dict[tuple[str, ...], LayoutMaker] = {}
         self._chains = Chains()
 
-    def add(self, item: Exchange | EntryError) -> bool:
-        """Take one; False when it holds no request whose whole prompt is known."""
-        if isinstance(item, EntryError) or was_refused(item):
+    def add(self, item: Exchange | EntryError) -> None:
+        """Take the next exchange of its source."""
+        if isinstance(item, EntryError):
+            self._left_out += 1
+        elif item.kind is ExchangeKind.MODEL:
+            taken = self._take(item)
+            self._taken += taken
+            self._left_out += not taken
+
+    def curves(self) -> Curves:
+        """What came of it."""
+        distances = self._distances
+        ttl = distances.ttl_curve() if self._timed else None
+        return Curves(distances.capacity_curve(), ttl, "estimated tokens", self._taken, self._left_out)
+
+    def _take(self, item: Exchange) -> bool:
+        """Whether the exchange holds a request whose whole prompt is known."""
+        if was_refused(item):
             return False
         try:
             request = read_request(item.request_body, url=item.url, fidelity=item.fidelity)
@@ -122,7 +120,37 @@ class _Taking:
         layout = maker.make(request, earlier)
         rate = self._weigh.tokens_per_unit
         ends = [int(units * rate) for units in accumulate(layout.weights)]
-        self.timed = self.timed and item.started is not None
-        self.distances.observe(layout.links, ends, item.started or 0.0, scope)
-        self.taken += 1
+        self._timed = self._timed and item.started is not None
+        self._distances.observe(layout.links, ends, item.started or 0.0, scope)
         return True
+
+
+def block_curves(
+    requests: Iterable[BlockRequest | EntryError], *, touch: TouchOrder = TouchOrder.FRONT_TO_BACK
+) -> Curves:
+    """Curves of one trace of block hashes, counted in blocks.
+
+    Args:
+        requests: As `coldturn.analysis.block_trace.read_block_trace` yields them.
+        touch: The order in which one request's blocks become the most recent ones.
+
+    Raises:
+        NotPrefixesError: The hashes do not stand for a block and all before it.
+    """
+    taking = BlockTaking(touch)
+    for item in requests:
+        taking.add(item)
+    return taking.curves()
+
+
+def exchange_curves(exchanges: Iterable[Exchange | EntryError], *, weigh: Weigh | None = None) -> Curves:
+    """Curves of recorded requests, counted in estimated tokens and cut at segments.
+
+    Args:
+        exchanges: In the order of the recording.
+        weigh: How tokens are estimated; four bytes are one when None.
+    """
+    taking = ExchangeTaking(weigh)
+    for item in exchanges:
+        taking.add(item)
+    return taking.curves()

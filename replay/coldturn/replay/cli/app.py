@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from inspect import signature
@@ -13,9 +13,11 @@ from typing import Annotated, Any
 import typer
 
 from coldturn.reference.prefix.errors import ColdturnError
+from coldturn.replay.cli import leaving
 from coldturn.replay.cli.exit_codes import INTERRUPTED, ExitCode
 from coldturn.replay.cli.settings import read_settings
 
+_SAY_THEMSELVES = frozenset({"run"})
 ABOUT = "Find the byte that turned the prompt cache cold, why, and what it cost."
 
 
@@ -51,6 +53,7 @@ COMMANDS = (
     Command("replay", "Replay recorded sessions through the reference runtime.", "replay"),
     Command("explain", "Name every prefix break in recorded requests: where, why, what to do.", "explain"),
     Command("estimate", "Cache reads per request: ceiling, by the provider's rules, reported.", "estimate"),
+    Command("curves", "How large a prompt cache has to be, and how long it must keep entries.", "curves"),
     Command("diff", "Compare two request bodies, or two plain texts.", "diff"),
     Command("record", "Record any agent: a proxy, or a shim in place of a stdio server.", "record"),
     Command("convert", "Convert recordings between YAML, JSON and JSON lines.", "convert"),
@@ -92,12 +95,26 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        build(wanted)(given, prog_name="coldturn")
+        code = leaving.finish(_run(wanted, given or ["--help"]))
+    except OSError as error:
+        code = leaving.give_up(error)
+    sys.exit(code)
+
+
+def _run(wanted: str, given: Sequence[str]) -> int:
+    try:
+        leaving.need_output(given)
+        code = build(wanted)(given, prog_name="coldturn", standalone_mode=False)
     except ColdturnError as error:
-        sys.stderr.write(f"coldturn: {error} [{error.slug}]\n")
-        sys.exit(getattr(error, "exit_code", ExitCode.UNUSABLE))
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
+        return leaving.tell(error)
+    except typer.TyperException as error:
+        # Without a message it was a group of commands alone, whose help is printed by now.
+        return leaving.tell(leaving.of_usage(error)) if error.format_message() else ExitCode.UNUSABLE
+    except (KeyboardInterrupt, typer.Abort):
+        code = INTERRUPTED
+    if code == INTERRUPTED and wanted not in _SAY_THEMSELVES:
+        sys.stderr.write("coldturn: interrupted\n")
+    return int(code or ExitCode.FINE)
 
 
 def build(wanted: str) -> typer.Typer:
@@ -119,13 +136,26 @@ def build(wanted: str) -> typer.Typer:
         pretty_exceptions_enable=False,
         context_settings={
             "help_option_names": ["-h", "--help"],
-            "default_map": read_settings(wanted, options) if options else {},
+            "default_map": _settings(wanted, options) if options else {},
         },
     )
     app.callback()(_root)
     for command in COMMANDS:
         command.add_to(app, functions[command.name])
     return app
+
+
+def _settings(wanted: str, options: Collection[str]) -> dict[str, dict[str, Any]]:
+    names = [command.name for command in COMMANDS]
+    return read_settings(wanted, options, every_option=_every_option, commands=names)
+
+
+def _every_option() -> set[str]:
+    """Parameters of all commands, which takes importing them."""
+    functions = [command.load() for command in COMMANDS]
+    return {
+        name for one in functions if not isinstance(one, typer.Typer) for name in signature(one).parameters
+    }
 
 
 if __name__ == "__main__":
