@@ -11,6 +11,7 @@ import pytest
 
 from coldturn.replay.capture import SyncCaptureTransport
 from coldturn.replay.recorder import Recorder
+from live_program import Launch, launcher
 
 Exchange: TypeAlias = tuple[float, str, Mapping[str, Any], Mapping[str, Any] | str]
 """Seconds since the start, URL, request and answer: a JSON value, or text for a stream of events."""
@@ -104,3 +105,9 @@ def mcp_tape() -> Callable[..., list[Exchange]]:
         return made
 
     return exchanges
+
+
+@pytest.fixture
+def launch(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Launch:
+    """Runs ``coldturn run`` in this process."""
+    return launcher(monkeypatch, capsys, tmp_path)
