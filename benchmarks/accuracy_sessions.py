@@ -75,11 +75,14 @@ class Agreement:
     Attributes:
         sessions: Per session its outcomes.
         unexplained: Session, call, the call before it, estimated and reported read.
+        should: Estimated reads of all calls, in tokens; `did` are the reported ones.
     """
 
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     sessions: list[Counter[Outcome]] = field(default_factory=list)
     unexplained: list[tuple[str, int, Call, int, int]] = field(default_factory=list)
+    should: int = 0
+    did: int = 0
 
     @property
     def calls(self) -> int:
@@ -149,6 +152,8 @@ def compare(sessions: Sequence[Session]) -> dict[str, Agreement]:
                 continue
             what = outcome(session.calls, number, estimated, parameters)
             outcomes[what] += 1
+            one.should += estimated
+            one.did += session.calls[number].read
             if what is Outcome.UNEXPLAINED:
                 before, call = session.calls[number - 1 : number + 1]
                 one.unexplained.append((session.name, number, before, estimated, call.read))
@@ -186,14 +191,19 @@ def _ends(call: Call, step: int) -> set[int]:
 def section(corpus: Path) -> Iterator[str]:
     """Lines of the page."""
     found = compare(read_sessions(corpus / FILE))
-    yield "| model | calls | equal to the estimate | lag | other misses | not explained |"
-    yield "|---|---:|---:|---:|---:|---:|"
+    yield (
+        "| model | calls | equal to the estimate | lag | other misses | not explained "
+        "| tokens: should | did | did less should |"
+    )
+    yield f"|---|{'---:|' * 8}"
     for model, one in found.items():
         equal, lag = one.outcomes[Outcome.EXACT], sum(n for what, n in one.outcomes.items() if what.lags)
         unexplained = one.outcomes[Outcome.UNEXPLAINED]
         other = one.calls - equal - lag - unexplained
         share = format_rate(equal, one.calls)
-        yield f"| {model} | {one.calls:,} | {equal:,} ({share}) | {lag} | {other} | {unexplained} |"
+        calls = f"{one.calls:,} | {equal:,} ({share}) | {lag} | {other} | {unexplained}"
+        error = (one.did - one.should) / one.should
+        yield f"| {model} | {calls} | {one.should:,} | {one.did:,} | {error:+.2%} |"
     yield from ("", "Every call by what its reported read is, in steps of the rule:", "")
     yield f"| the reported read is | {' | '.join(found)} |"
     yield f"|---|{'---:|' * len(found)}"

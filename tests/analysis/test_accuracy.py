@@ -75,6 +75,12 @@ def test_of_every_thousand_calls_at_most_one_is_not_explained(corpus: Path) -> N
     assert with_lag[2] / with_lag[1] < 0.55
 
 
+def test_the_share_of_tokens_that_deepseek_reads_in_practice_is_the_registrys(corpus: Path) -> None:
+    found = compare(read_sessions(corpus / FILE))
+    for model, one in found.items():
+        assert one.did / one.should == pytest.approx(rules_of(model)[1].reliability, abs=0.015)
+
+
 def session(*calls: tuple[int, int, int], model: str = "deepseek-chat") -> Session:
     return Session("made up", model, [Call(*one) for one in calls])
 
