@@ -94,6 +94,8 @@ async def test_a_real_client_and_server_of_either_era(tmp_path: Path, mode: str)
     bodies = [orjson.loads(line) for line in path.read_bytes().splitlines()][1:]
     asked = {orjson.loads(entry["request"]["body"] or b"{}").get("method"): entry for entry in bodies}
     if mode == "legacy":
+        headers = {"content-type", "mcp-protocol-version", "mcp-session-id"}  # as a client over HTTP sends
+        assert set(asked["tools/call"]["request"]["headers"]) == headers
         answers = asked["tools/call"]["response"]["body"]["string"]
         assert answers.startswith("event: message\ndata: {")
         assert (
