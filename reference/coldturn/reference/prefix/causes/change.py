@@ -58,8 +58,8 @@ class Pair:
 
     def parent_indices(self, *zones: Zone) -> list[int]:
         """Indices of the parent's stable blocks in `zones`, in render order."""
-        blocks = self.parent.blocks
-        return [index for index in range(self.stable_end) if blocks[index].zone in zones]
+        blocks = self.parent.blocks[: self.stable_end]
+        return [index for index, block in enumerate(blocks) if block.zone in zones]
 
     def child_indices(self, *zones: Zone) -> list[int]:
         """Indices of the child's blocks in `zones`, in render order."""

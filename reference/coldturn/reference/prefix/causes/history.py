@@ -87,8 +87,7 @@ def read_history(pair: Pair) -> History:
     was = pair.parent_indices(Zone.HISTORY, Zone.TRANSIENT)
     end = max(stable_end(pair.child.blocks), pair.common)
     now = [index for index in pair.child_indices(Zone.HISTORY, Zone.TRANSIENT) if index < end]
-    old = [pair.parent.blocks[index].facts.digest for index in was]
-    new = [pair.child.blocks[index].facts.digest for index in now]
+    old, new = _digests(pair.parent, was), _digests(pair.child, now)
     found = gaps(old, new)
     last = found[-1] if found else Gap(len(was), len(was), len(now), len(now))
     ended = _ends_sooner(pair, was, now, last)
@@ -97,6 +96,11 @@ def read_history(pair: Pair) -> History:
     if found and last.was_start == last.was_end == len(was):
         found = found[:-1]
     return History(pair, was, now, found, couples, appended)
+
+
+def _digests(request: PromptRequest, indices: Sequence[int]) -> list[bytes]:
+    blocks = request.blocks
+    return [blocks[index].facts.digest for index in indices]
 
 
 def _ends_sooner(pair: Pair, was: Sequence[int], now: Sequence[int], gap: Gap) -> bool:

@@ -19,7 +19,7 @@ def describe(pair: Pair, place: Difference, changes: Sequence[Change]) -> Break:
     """The first of `changes` as a break at `place`, the others behind it."""
     first, *later = changes
     block = _block(pair, first)
-    inside = _inside(pair, place)
+    inside = place.block_offset
     before, was, now = _windows(pair, place, inside)
     return Break(
         zone=first.zone,
@@ -52,13 +52,9 @@ def _block(pair: Pair, change: Change) -> Block:
     return pair.parent.blocks[change.parent or 0]
 
 
-def _inside(pair: Pair, place: Difference) -> int:
-    """Content bytes in common within the block at the place; none where the header differs."""
-    return place.offset - sum(len(block.facts.content) for block in pair.parent.blocks[: place.parent])
-
-
 def _lost_bytes(pair: Pair, place: Difference) -> int:
-    stable = sum(len(block.facts.content) for block in pair.parent.blocks[: pair.stable_end])
+    transient = sum(len(block.facts.content) for block in pair.parent.blocks[pair.stable_end :])
+    stable = pair.parent.content_bytes - transient
     return max(0, min(stable, pair.child.content_bytes) - place.offset)
 
 

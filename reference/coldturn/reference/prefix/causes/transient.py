@@ -25,6 +25,8 @@ def reminder_start(facts: BlockFacts) -> int | None:
     if not facts.is_text:
         return None
     end = len(facts.content)
+    if not facts.content.rstrip().endswith(b">"):
+        return None
     while end and (start := _last_reminder(facts.content, end)) is not None:
         end = start
     return end if end < len(facts.content.rstrip()) else None
