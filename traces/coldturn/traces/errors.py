@@ -163,6 +163,16 @@ class NoRequestsError(InputError):
         )
 
 
+class UnreadableEntryError(InputError):
+    """An entry that cannot be read, where everything is needed."""
+
+    slug = "unreadable-entry"
+
+    def __init__(self, source: str, entry: int, reason: str) -> None:
+        self.entry = entry
+        super().__init__(source, f"entry {entry} cannot be read: {reason}; mend it, or name another file")
+
+
 class UnreadableTextError(InputError):
     """A file that is compared as plain text and is none."""
 

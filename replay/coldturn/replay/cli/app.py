@@ -14,7 +14,7 @@ import typer
 
 from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.replay.cli import leaving
-from coldturn.replay.cli.exit_codes import INTERRUPTED, ExitCode
+from coldturn.replay.cli.exit_codes import BROKEN_PIPE, INTERRUPTED, ExitCode
 from coldturn.replay.cli.settings import read_settings
 
 _SAY_THEMSELVES = frozenset({"run"})
@@ -110,6 +110,9 @@ def _run(wanted: str, given: Sequence[str]) -> int:
     except typer.TyperException as error:
         # Without a message it was a group of commands alone, whose help is printed by now.
         return leaving.tell(leaving.of_usage(error)) if error.format_message() else ExitCode.UNUSABLE
+    except SystemExit:
+        # So the library leaves when whoever reads our output has gone, with a code that means a finding here.
+        return BROKEN_PIPE
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
     if code == INTERRUPTED and wanted not in _SAY_THEMSELVES:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import sys
 import time
@@ -15,7 +16,7 @@ from rich.console import Console
 from coldturn.analysis.findings import ReadError, Report
 from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.replay.cli.exit_codes import ExitCode
-from coldturn.replay.cli.inputs import Input, expand
+from coldturn.replay.cli.inputs import Input, expand, once
 from coldturn.traces.errors import NumbersOnlyError, UnrecognisedInputError, UnsupportedFormatError
 from coldturn.traces.exchange import EntryError, Exchange
 from coldturn.traces.readers import read_exchanges
@@ -24,7 +25,13 @@ from coldturn.traces.sniff import InputKind
 
 def stdout() -> Console:
     """Where results go; colours only on a terminal."""
-    return Console(file=sys.stdout, highlight=False, soft_wrap=True, markup=False, emoji=False)
+    return _Console(file=sys.stdout, highlight=False, soft_wrap=True, markup=False, emoji=False)
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Leave it to the program, which knows its exit code."""
+        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
 
 
 def say(message: str) -> None:
@@ -109,10 +116,11 @@ def read_all(
         FINE; UNUSABLE when an input could not be read; CANNOT_EVALUATE when that is only for want of bytes.
     """
     codes: list[ExitCode] = []
+    seen: dict[object, str] = {}
     with progress("requests read") as ticker:
         for argument in arguments:
             try:
-                codes += _read_argument(explainer, argument, kind, ticker, numbers)
+                codes += _read_argument(explainer, argument, kind, ticker, numbers, seen)
             except ColdturnError as error:
                 explainer.fail(argument, error)
                 codes.append(ExitCode.UNUSABLE)
@@ -125,8 +133,9 @@ def _read_argument(
     kind: InputKind | None,
     ticker: Progress,
     numbers: Callable[[Input], bool],
+    seen: dict[object, str],
 ) -> Iterator[ExitCode]:
-    for one in expand([argument]):
+    for one in once(expand([argument]), say, seen):
         try:
             for item in read_exchanges(one.source, name=one.name, kind=kind):
                 explainer.add(item)

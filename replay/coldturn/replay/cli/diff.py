@@ -10,7 +10,8 @@ from coldturn.analysis.pair import PairOptions
 from coldturn.analysis.texts import explain_pair, explain_texts
 from coldturn.replay.cli.exit_codes import ExitCode
 from coldturn.replay.cli.explain import finish
-from coldturn.replay.cli.options import Context, Format, Json, NoContent
+from coldturn.replay.cli.inputs import STANDARD_INPUT
+from coldturn.replay.cli.options import Context, Format, Json, NoContent, refuse_with_text, usage_error
 from coldturn.replay.cli.texts import only_request, two_texts
 
 
@@ -31,7 +32,10 @@ def diff(
         coldturn diff --text system-before.md system-after.md
     """
     options = PairOptions(content=not no_content, context=context)
+    if [older, newer].count(STANDARD_INPUT) > 1:
+        raise usage_error("- can stand for one of the two only: standard input is read once")
     if text:
+        refuse_with_text({"--format": format_ is not None})
         report = explain_texts(*two_texts([older, newer]), options)
     else:
         report = explain_pair(only_request(older, format_), only_request(newer, format_), options)

@@ -7,6 +7,9 @@ from enum import IntEnum
 INTERRUPTED = 130
 """What shells report of a program that Ctrl-C ended."""
 
+BROKEN_PIPE = 141
+"""What shells report of a program whose reader has gone."""
+
 
 class ExitCode(IntEnum):
     """Exit codes, the same for every command."""

@@ -22,6 +22,7 @@ from coldturn.replay.cli.options import (
     NoContent,
     RequestNumber,
     Strict,
+    refuse_with_text,
     usage_error,
 )
 from coldturn.replay.cli.render import Renderer
@@ -59,6 +60,9 @@ def explain(  # noqa: PLR0913, PLR0917 - a command's options are its parameters
     wanted = _causes(fail_on or [])
     options = PairOptions(content=not no_content, context=context)
     if text:
+        refuse_with_text(
+            {"--request": request is not None, "--format": format_ is not None, "--strict": strict}
+        )
         report, reading = explain_texts(*two_texts(inputs), options), ExitCode.FINE
     else:
         # What caches could have served stands in the JSON only.

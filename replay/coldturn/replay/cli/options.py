@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, TypeAlias
 
 import typer
@@ -19,6 +20,19 @@ class UsageError(ColdturnError):
 def usage_error(sentence: str) -> UsageError:
     """A `UsageError` with its one sentence."""
     return UsageError(sentence)
+
+
+def refuse_with_text(given: Mapping[str, bool]) -> None:
+    """Refuse options that do nothing beside ``--text``; the values say which were given.
+
+    Raises:
+        UsageError: One was.
+    """
+    for option, is_given in given.items():
+        if is_given:
+            raise usage_error(
+                f"{option} does nothing beside --text, which compares two plain texts: leave one out"
+            )
 
 
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]

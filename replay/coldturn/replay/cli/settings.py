@@ -11,15 +11,17 @@ A key of the table is an option of every command that has it; a table inside it 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 from coldturn.reference.prefix.errors import ColdturnError
 
+SETTINGS_FILE = Path("pyproject.toml")
+
 
 class SettingsError(ColdturnError):
-    """A pyproject.toml that cannot be read, or a `tool.coldturn` that is no table."""
+    """A pyproject.toml that cannot be read, or a `tool.coldturn` with something that is no setting."""
 
     slug = "settings"
 
@@ -28,7 +30,12 @@ class SettingsError(ColdturnError):
 
 
 def read_settings(
-    command: str, options: Collection[str], folder: Path | None = None
+    command: str,
+    options: Collection[str],
+    folder: Path | None = None,
+    *,
+    every_option: Callable[[], Collection[str]] = tuple,
+    commands: Collection[str] = (),
 ) -> dict[str, dict[str, Any]]:
     """Defaults of a command's options, by parameter name, as the command line library takes them.
 
@@ -36,24 +43,20 @@ def read_settings(
         command: Its name.
         options: Names of its function's parameters.
         folder: Where to look; the working directory when not given.
+        every_option: Names of the parameters of all commands; asked only about keys that `options` lacks.
+        commands: Names of all commands.
 
     Raises:
-        SettingsError: The file is damaged, or names an option that the command does not have.
+        SettingsError: The file is damaged, or names an option or a command that there is not.
     """
-    path = (folder or Path()) / "pyproject.toml"
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        return {}
-    if "coldturn" not in text:
-        return {}
-    try:
-        table = tomllib.loads(text).get("tool", {}).get("coldturn", {})
-    except tomllib.TOMLDecodeError as error:
-        raise SettingsError(path, str(error)) from error
-    if not isinstance(table, Mapping):
-        raise SettingsError(path, "it is no table")
+    path = (folder or Path()) / SETTINGS_FILE
+    table = _table(path)
     common = {key: value for key, value in table.items() if not isinstance(value, Mapping)}
+    for key in table:
+        is_known = key in commands if key not in common else _parameter(key, options) is not None
+        if not is_known and (key not in common or _parameter(key, every_option()) is None):
+            # It would do nothing, and nobody would notice.
+            raise SettingsError(path, f"there is no option or command {key}")
     own = table.get(command, {})
     found = {name: value for key, value in common.items() if (name := _parameter(key, options))}
     for key, value in own.items():
@@ -62,6 +65,22 @@ def read_settings(
             raise SettingsError(path, f"{command} has no option {key}")
         found[name] = value
     return {command: found}
+
+
+def _table(path: Path) -> Mapping[str, Any]:
+    """The table ``[tool.coldturn]``, empty when there is none."""
+    try:
+        tool = tomllib.loads(path.read_text(encoding="utf-8")).get("tool", {})
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise SettingsError(path, (error.strerror or str(error)).lower()) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(path, str(error)) from error
+    table = tool.get("coldturn", {}) if isinstance(tool, Mapping) else {}
+    if not isinstance(table, Mapping):
+        raise SettingsError(path, "tool.coldturn is no table")
+    return table
 
 
 def _parameter(key: str, options: Collection[str]) -> str | None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from coldturn.analysis.texts import NamedText
 from coldturn.replay.cli.inputs import expand
 from coldturn.replay.cli.options import usage_error
-from coldturn.traces.errors import NoRequestsError, UnreadableTextError
+from coldturn.traces.errors import NoRequestsError, UnreadableEntryError, UnreadableTextError
 from coldturn.traces.exchange import EntryError, Exchange, ExchangeKind
 from coldturn.traces.opening import document, opened
 from coldturn.traces.readers import read_exchanges
@@ -22,7 +23,10 @@ def two_texts(names: Sequence[str]) -> tuple[NamedText, NamedText]:
         UnreadableTextError: One is no UTF-8.
     """
     if len(names) != 2:
-        raise usage_error(f"--text compares two files, and {len(names)} were given")
+        were = "was" if len(names) == 1 else "were"
+        raise usage_error(
+            f"--text compares two files, and {len(names)} {were} given: name the older one first"
+        )
     return _text(names[0]), _text(names[1])
 
 
@@ -47,10 +51,12 @@ def only_request(argument: str, kind: InputKind | None) -> Exchange:
     """
     found: list[Exchange] = []
     others = 0
+    if os.path.isdir(argument):  # noqa: PTH112 - false, not an error, for names that no file can have
+        raise usage_error(f"{argument} is a folder: name the file that holds the one request to compare")
     for one in expand([argument]):
         for item in read_exchanges(one.source, name=one.name, kind=kind):
             if isinstance(item, EntryError):
-                raise usage_error(f"{item.source}: entry {item.entry} cannot be read: {item.message}")
+                raise UnreadableEntryError(item.source, item.entry, item.message)
             if item.kind is ExchangeKind.MODEL:
                 found.append(item)
             else:
@@ -58,5 +64,5 @@ def only_request(argument: str, kind: InputKind | None) -> Exchange:
             if len(found) > 1:
                 raise usage_error(f"{argument} holds more than one request; diff compares one with one")
     if not found:
-        raise NoRequestsError(argument, [f"{others} other requests"] if others else [])
+        raise NoRequestsError(argument, [f"{others} other request{'s'[: others != 1]}"] if others else [])
     return found[0]

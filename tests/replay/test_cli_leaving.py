@@ -1,0 +1,165 @@
+"""How the program ends: usage errors, settings, outputs that cannot be written, readers that have gone."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from coldturn.replay.cli.app import main
+
+PROGRAM = (sys.executable, "-m", "coldturn.replay.cli.app")
+BODY = json.dumps({"model": "m", "input": "question"})
+
+
+def ran(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*PROGRAM, *arguments], cwd=cwd, capture_output=True, text=True, check=False)  # noqa: S603 - ours
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
+    with pytest.raises(SystemExit) as left:
+        main(arguments)
+    assert isinstance(left.value.code, int)
+    return left.value.code, capsys.readouterr().err
+
+
+@pytest.fixture
+def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    Path("log.jsonl").write_text(f"{BODY}\n{BODY}\n", encoding="utf-8")
+    return "log.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nonsense"], ["no such command 'nonsense'", "coldturn --help"]),
+        (["explain"], ["explain: missing argument INPUT...", "coldturn explain --help"]),
+        (["explain", "x", "--nonsense"], ["--nonsense"]),
+        (["explain", "x", "--context", "many"], ["--context: a whole number is expected"]),
+        (["explain", "x", "--context", "-5"], ["--context: it must be 0 or more"]),
+        (["explain", "x", "--format", "zip"], ["'zip' is not one of"]),
+        (["explain", "x", "--request"], ["--request requires an argument"]),
+        (["record", "nonsense"], ["record: no such command 'nonsense'"]),
+        (["diff", "a.json"], ["diff: missing argument B"]),
+        (["diff", "-", "-"], ["standard input is read once"]),
+        (["explain", "--text", "a", "b", "--request", "1"], ["--request does nothing beside --text"]),
+        (["explain", "--text", "a", "b", "--strict"], ["--strict does nothing beside --text"]),
+        (["diff", "--text", "a", "b", "--format", "body"], ["--format does nothing beside --text"]),
+        (["explain", "--text", "a"], ["1 was given"]),
+        (["diff", ".", "a.json"], [". is a folder"]),
+    ],
+)
+def test_wrong_usage_is_one_sentence(
+    capsys: pytest.CaptureFixture[str], log: str, arguments: list[str], words: list[str]
+) -> None:
+    code, errors = said(capsys, *arguments)
+    assert code == 2
+    assert errors.startswith("coldturn: ")
+    assert errors.endswith("[usage]\n")
+    assert errors.count("\n") == 1
+    for word in words:
+        assert word in errors
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ("[tool\n", "pyproject.toml"),
+        ("[tool]\ncoldturn = 5\n", "no table"),
+        ("[tool.coldturn]\nno-contnt = true\n", "no-contnt"),
+        ("[tool.coldturn.explian]\ncontext = 1\n", "explian"),
+        ('[tool.coldturn]\ncontext = "wide"\n', "pyproject.toml"),
+        ('[tool.coldturn]\nfail-on = "any"\n', "--fail-on: a list is expected"),
+    ],
+)
+def test_settings_that_cannot_be_used_are_told(
+    capsys: pytest.CaptureFixture[str], log: str, settings: str, words: str
+) -> None:
+    Path("pyproject.toml").write_text(settings, encoding="utf-8")
+    code, errors = said(capsys, "explain", log)
+    assert code == 2
+    assert errors.endswith("[settings]\n")
+    assert "pyproject.toml" in errors
+    assert words in errors
+
+
+def test_a_setting_of_another_command_is_no_error(capsys: pytest.CaptureFixture[str], log: str) -> None:
+    Path("pyproject.toml").write_text('[tool.coldturn]\nset = ["clock=none"]\n', encoding="utf-8")
+    assert said(capsys, "explain", log) == (0, "")
+
+
+@pytest.mark.parametrize("name", ["", "x" * 5000, "a\0b"])
+def test_a_name_that_no_file_has_is_a_missing_input(
+    capsys: pytest.CaptureFixture[str], log: str, name: str
+) -> None:
+    code, errors = said(capsys, "explain", name)
+    assert code == 2
+    assert "[missing-input]" in errors
+
+
+def test_a_file_that_is_named_twice_is_read_once(capsys: pytest.CaptureFixture[str], log: str) -> None:
+    with pytest.raises(SystemExit):
+        main(["explain", log, f"./{log}", log, "--json"])
+    out, errors = capsys.readouterr()
+    assert [lineage["requests"] for lineage in json.loads(out)["lineages"]] == [2]
+    assert errors.count("read once") == 2
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody who may not read")
+@pytest.mark.parametrize("argument", ["closed.jsonl", "closed", "closed/log.jsonl", "closed/*.jsonl"])
+def test_what_may_not_be_read_says_permission(tmp_path: Path, argument: str) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0)
+    (tmp_path / "closed.jsonl").write_text(BODY)
+    (tmp_path / "closed.jsonl").chmod(0)
+    for folder in (tmp_path, *tmp_path.parents):
+        if folder.owner() == "root" and folder.name.startswith(("pytest", tmp_path.name)):
+            folder.chmod(0o755)
+    code = (
+        "import os, sys; from coldturn.replay.cli.app import main, COMMANDS; [c.load() for c in COMMANDS];"
+        "os.setgid(65534); os.setuid(65534); main(['explain', sys.argv[1]])"
+    )
+    done = subprocess.run(  # noqa: S603 - ours
+        [sys.executable, "-c", code, argument], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "permission denied" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_an_output_that_is_full_is_one_sentence(log: str, options: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(  # noqa: S603 - ours
+            [*PROGRAM, "explain", log, *options], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "no space left" in done.stderr
+
+
+@pytest.mark.parametrize(("closed", "code"), [(">&-", 2), ("2>&-", 0), ("<&-", 0)])
+def test_closed_streams_are_no_traceback(log: str, closed: str, code: int) -> None:
+    command = f'exec "$0" -m coldturn.replay.cli.app explain {log} {closed}'
+    done = subprocess.run(["/bin/sh", "-c", command, sys.executable], capture_output=True, check=False)  # noqa: S603 - ours
+    assert done.returncode == code
+    assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_a_reader_that_has_gone_is_no_finding(log: str, options: list[str]) -> None:
+    with subprocess.Popen(  # noqa: S603 - ours
+        [*PROGRAM, "explain", log, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as running:
+        assert running.stdout is not None
+        running.stdout.close()
+        assert running.stderr is not None
+        assert running.stderr.read() == b""
+        assert running.wait(timeout=30) == 128 + signal.SIGPIPE
