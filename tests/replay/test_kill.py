@@ -94,7 +94,10 @@ def test_a_line_that_does_not_fit_is_taken_back(tmp_path: Path) -> None:
 def test_recordings_are_private_and_only_lines_are_shared(tmp_path: Path) -> None:
     path = tmp_path / "session.jsonl"
     _record(path, "http://h/1")
-    assert path.stat().st_mode & 0o077 == 0
+    with Recorder(tmp_path / "session.yml"):
+        pass
+    for written in (path, tmp_path / "session.yml"):
+        assert written.stat().st_mode & 0o077 == 0
     with pytest.raises(UnknownFormatError, match=r"\.jsonl"):
         Recorder(tmp_path / "session.yaml", shared=True)
     other = tmp_path / "other.jsonl"

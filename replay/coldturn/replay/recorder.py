@@ -200,6 +200,7 @@ class Recorder:
             "metadata": {METADATA_KEY: self.cassette.get_metadata(METADATA_KEY, {})},
         }
         partial = self.path.with_name(self.path.name + ".partial")
+        partial.touch(mode=0o600)
         FilesystemPersister.save_cassette(partial, contents, _SERIALIZERS[self.path.suffix.lower()])
         partial.replace(self.path)
 
