@@ -71,7 +71,8 @@ class _Pending:
         )
 
     def _elapsed(self) -> float:
-        return round((self._recorder.clock.time_ns() - self._start_ns) / 1e9, 6)
+        # The machine's clock may be set back meanwhile.
+        return round(max(0, self._recorder.clock.time_ns() - self._start_ns) / 1e9, 6)
 
     def _timing(self) -> Timing:
         start = round(self._start_ns / 1e9, 6)

@@ -19,7 +19,7 @@ from coldturn.reference.prefix.model import Fidelity
 from coldturn.replay.errors import BrokenRecordingError
 from coldturn.replay.jsonl import METADATA_KEY
 from coldturn.replay.rpc import Rpc, parse_rpc
-from coldturn.replay.timing import Timing
+from coldturn.replay.timing import LATEST, Timing
 from coldturn.traces.cassette import iter_cassette
 from coldturn.traces.classify import PackedBodyError, started_of, unpacked
 from coldturn.traces.interaction import Headers, Interaction
@@ -146,7 +146,7 @@ def _starts(
 ) -> list[tuple[float, bool]]:
     """A time for each entry: its own, else its `date` header, else a second after the one before it."""
     known = [
-        timing.start if timing else started_of(interaction)
+        timing.start if timing else _on_a_clock(started_of(interaction))
         for interaction, timing in zip(interactions, timings, strict=True)
     ]
     starts: list[tuple[float, bool]] = []
@@ -155,6 +155,10 @@ def _starts(
         previous = previous + 1.0 if time is None else time
         starts.append((previous, time is not None))
     return starts
+
+
+def _on_a_clock(time: float | None) -> float | None:
+    return time if time is not None and 0 <= time <= LATEST else None
 
 
 def _entry(

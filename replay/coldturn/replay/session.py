@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from coldturn.reference.spec import AgentSpec, JsonObject
+from coldturn.replay.timing import LATEST
 
 
 class _Strict(BaseModel):
@@ -74,3 +76,11 @@ class Session(_Strict):
     turns: tuple[Turn, ...]
     late: tuple[str, ...] = ()
     memory: str = ""
+
+    @model_validator(mode="after")
+    def _stays_on_the_clock(self) -> Self:
+        start = self.start if self.start.tzinfo else self.start.replace(tzinfo=UTC)
+        passed = sum(turn.after + sum(step.after for step in turn.steps) for turn in self.turns)
+        if not 0 <= start.timestamp() <= start.timestamp() + passed <= LATEST:
+            raise ValueError("its times leave the years from 1970 to 2200")
+        return self

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 TIMING_KEY = "x-coldturn"
 """Extra keys of a response survive vcrpy's load and save."""
+
+LATEST = datetime(2200, 1, 1, tzinfo=UTC).timestamp()
+"""Epoch seconds. Behind it nanoseconds since 1970 soon leave 64 bits; before 1970 nobody recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +51,41 @@ class Timing:
         """Read what `to_dict` wrote.
 
         Raises:
-            ValueError: When a field is missing or of the wrong kind.
+            ValueError: When a field is missing or of the wrong kind, or a time is none that a clock shows.
         """
         try:
-            return cls(
-                seq=int(value["seq"]),
-                start=float(value["start"]),
-                end=float(value["end"]),
-                chunks=tuple((float(offset), int(length)) for offset, length in value.get("chunks", ())),
-                server=str(value.get("server", "")),
-                left_out=str(value.get("left_out", "")),
+            timing = cls(
+                seq=_whole(value["seq"]),
+                start=_number(value["start"]),
+                end=_number(value["end"]),
+                chunks=tuple((_number(offset), _whole(length)) for offset, length in value.get("chunks", ())),
+                server=_text(value.get("server", "")),
+                left_out=_text(value.get("left_out", "")),
             )
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, ValueError) as error:
             raise ValueError(
                 f"the {TIMING_KEY} of a response is not seq, start, end, chunks: {error}"
             ) from error
+        if not 0 <= timing.start <= timing.end <= LATEST:
+            raise ValueError(f"it lasted from {timing.start:g} to {timing.end:g}, which no clock shows")
+        if any(offset < 0 or length < 0 for offset, length in timing.chunks):
+            raise ValueError("a part of its response came before it or has less than no bytes")
+        return timing
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= sys.float_info.max:
+        raise TypeError(f"{value!r:.40} is no number")
+    return float(value)
+
+
+def _whole(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{value!r:.40} is no whole number")
+    return value
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r:.40} is no text")
+    return value
