@@ -162,6 +162,7 @@ def measure(requests: int) -> Mapping[str, float]:
         "ours_over_both": estimating / (parsing + loops),
         "ours_over_both_limit": LIMIT_TIMES,
         "ours_with_parsing_over_both": (estimating + parsing) / (parsing + loops),
+        # The ceiling is such a set.
         "ceiling_bytes_a_unique_block": (sys.getsizeof(plain.seen) + 32 * len(plain.seen)) / len(plain.seen),
         "peak_megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1_024,
         "peak_megabytes_limit": LIMIT_MEGABYTES,
