@@ -27,8 +27,9 @@ from coldturn.replay.results import PolicyResult
 from coldturn.replay.session import Turn
 from coldturn.replay.step_log import StepLog
 from coldturn.replay.transports import over_http
-from coldturn.traces.otlp import SpanFile
+from coldturn.traces.otlp import SpanFile, TraceFileError
 from coldturn.traces.spans import SpanObserver
+from coldturn.traces.whole_file import is_request_dump, is_trace, written_whole
 
 _UNHURRIED = Limits(connect=300.0, call=300.0, close=30.0, backoff=None)
 """Answers come from memory; a limit only ends a replay that has gone wrong."""
@@ -116,7 +117,8 @@ class _Replay:
         inputs = {Path(self._opened.source).resolve(), Path(self._opened.recording.source).resolve()}
         if path.resolve() in inputs:
             raise RecordingExistsError(str(path))
-        writer = SpanFile(path, mode="replace")
+        writer = SpanFile(stack.enter_context(written_whole(path, "trace", is_trace)), mode="replace")
+        stack.push(lambda *_: _refuse_gaps(writer, path))
         observer = SpanObserver(writer, clock=self._clock, recording=label, policy=policy)
         return stack.enter_context(observer), str(path)
 
@@ -124,7 +126,9 @@ class _Replay:
         out, policy = self._options.out, self._policy.name
         if out is None or policy not in self._options.requests:
             return None
-        file = stack.enter_context(requests_file(out, self._opened.label, policy).open("wb"))
+        path = requests_file(out, self._opened.label, policy)
+        partial = stack.enter_context(written_whole(path, "dump of requests", is_request_dump))
+        file = stack.enter_context(partial.open("wb"))
 
         def write(body: bytes) -> None:
             started = self._clock.time_ns() / 1e9
@@ -158,6 +162,16 @@ class _Replay:
             for id_ in self._hub.ids:
                 if self.playback.has_unannounced_listing(self._opened.addresses[id_]):
                     await toolbox.refresher.refresh(id_, "demand")
+
+
+def _refuse_gaps(writer: SpanFile, path: Path) -> None:
+    """A trace that the disk did not take whole gets no name.
+
+    Raises:
+        TraceFileError: Spans are missing.
+    """
+    if writer.lost:
+        raise TraceFileError(path, f"{writer.lost} spans did not fit on the disk")
 
 
 async def replay_policy(

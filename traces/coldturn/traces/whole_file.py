@@ -1,0 +1,80 @@
+"""Files that stand under their name only once they are complete, and that replace nobody else's."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from coldturn.reference.prefix.errors import ColdturnError
+from coldturn.traces.otlp import TraceFileError
+from coldturn.traces.span_reader import UnreadableTraceError, read_spans
+
+
+class ForeignFileError(ColdturnError):
+    """A file that a trace would replace, and that is something else."""
+
+    slug = "foreign-file"
+
+    def __init__(self, path: Path, what: str) -> None:
+        self.path = path
+        super().__init__(f"{path} exists and is no {what} of coldturn, so it stays: choose another folder")
+
+
+@contextmanager
+def written_whole(path: Path, what: str, is_ours: Callable[[Path], bool]) -> Iterator[Path]:
+    """A name beside `path` to write to. It becomes `path` at the end, and is removed when that fails.
+
+    Args:
+        path: The file; its folders are made.
+        what: What it is, in a word, for the error.
+        is_ours: Whether an existing file may be replaced; an empty one always may.
+
+    Raises:
+        TraceFileError: The folder cannot be made or written.
+        ForeignFileError: The file exists and is not ours.
+    """
+    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists() and (not path.is_file() or (path.stat().st_size and not is_ours(path))):
+            raise ForeignFileError(path, what)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise TraceFileError(path, f"{path.parent} is no folder") from error
+    except OSError as error:
+        raise TraceFileError(path, _reason(error)) from error
+    try:
+        yield partial
+        try:
+            partial.replace(path)
+        except OSError as error:
+            raise TraceFileError(path, _reason(error)) from error
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()
+
+
+def is_trace(path: Path) -> bool:
+    """Whether a file begins like a trace of ours."""
+    try:
+        next(read_spans(path), None)
+    except UnreadableTraceError:
+        return False
+    return True
+
+
+def is_request_dump(path: Path) -> bool:
+    """Whether a file begins like the requests that a replay writes."""
+    with path.open("rb") as file:
+        line = file.readline()
+    try:
+        first = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
+    except msgspec.DecodeError:
+        return False
+    return first.keys() == {"started", "request"}
