@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import chain
+from operator import attrgetter
 from typing import overload
 
 from coldturn.reference.prefix.model import Block, Labels, Zone
 from coldturn.reference.prefix.reading import PlacedGroup
 
-_FEW = 32
+_facts_of, _digest_of = attrgetter("content.facts"), attrgetter("digest")
+_FEW = 128
 """A slice that is shorter is made by itself; who looks at more elements than that will look at all."""
 
 
@@ -70,6 +72,32 @@ class Blocks(Sequence[Block]):
     def of_elements(self, first: int, end: int) -> Iterator[Block]:
         """The blocks of some elements, counted over all groups."""
         return chain.from_iterable(self._of(element) for element in range(first, end))
+
+    def within(self, zones: Collection[Zone]) -> list[int]:
+        """Indices of the blocks that stand in some zones; none is made unless labels may have moved it."""
+        if self._labels.zones:
+            return [index for index, block in enumerate(self._every()) if block.zone in zones]
+        found: list[int] = []
+        first = 0
+        for placed in self._groups:
+            inner, end = first + placed.leading, first + len(placed.elements)
+            if Zone.SYSTEM in zones:
+                found += range(self._ends[first], self._ends[inner])
+            if placed.group.zone in zones:
+                found += range(self._ends[inner], self._ends[end])
+            first = end
+        return found
+
+    def digests(self) -> list[bytes]:
+        """The digest of every block; none is made."""
+        elements = chain.from_iterable(placed.elements for placed in self._groups)
+        facts = chain.from_iterable(map(_facts_of, elements))
+        return list(map(_digest_of, facts))
+
+    def names(self) -> set[str]:
+        """Names of the tools that are defined or called; no block is made."""
+        elements = chain.from_iterable(placed.elements for placed in self._groups)
+        return {piece.name for element in elements for piece in element.pieces if piece.name}
 
     def find(self, index: int) -> tuple[PlacedGroup, int, int]:
         """Where a block stands: the group, the element's index in it, the piece's index in that.

@@ -174,7 +174,7 @@ def _is_gone(
     """
     zone = parent.blocks[index].zone
     if zone is not child.blocks[index].zone:
-        return not any(one.zone is zone for one in child.blocks[index:])
+        return max(child.lazy_blocks.within({zone}), default=-1) < index
     if _message_ended(parent, child, index):
         return True
     if now[0] not in was[1:] or was[0] in now[1:]:

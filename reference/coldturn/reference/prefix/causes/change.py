@@ -58,12 +58,17 @@ class Pair:
 
     def parent_indices(self, *zones: Zone) -> list[int]:
         """Indices of the parent's stable blocks in `zones`, in render order."""
-        blocks = self.parent.blocks[: self.stable_end]
-        return [index for index, block in enumerate(blocks) if block.zone in zones]
+        return [index for index in self.parent.lazy_blocks.within(zones) if index < self.stable_end]
 
     def child_indices(self, *zones: Zone) -> list[int]:
         """Indices of the child's blocks in `zones`, in render order."""
-        return [index for index, block in enumerate(self.child.blocks) if block.zone in zones]
+        return self.child.lazy_blocks.within(zones)
+
+
+def digests(request: PromptRequest, indices: Iterable[int]) -> list[bytes]:
+    """Digests of some blocks."""
+    every = request.lazy_blocks.digests()
+    return [every[index] for index in indices]
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from coldturn.reference.prefix.causes.align import Gap, gaps, matches
-from coldturn.reference.prefix.causes.change import Pair
+from coldturn.reference.prefix.causes.change import Pair, digests
 from coldturn.reference.prefix.causes.schema import is_id, leaves, parse_run
-from coldturn.reference.prefix.causes.transient import last_user_message, real_user_messages, stable_end
+from coldturn.reference.prefix.causes.transient import (
+    is_spoken,
+    last_user_message,
+    real_user_messages,
+    stable_end,
+)
 from coldturn.reference.prefix.model import Block, BlockKind, Zone
 from coldturn.reference.prefix.request import PromptRequest
 
@@ -45,9 +50,8 @@ class History:
     def reminded(self) -> frozenset[int | None]:
         """Ordinals of the parent's messages whose tagged blocks nobody meant to repeat."""
         blocks = self.pair.parent.blocks
-        spoken = real_user_messages(blocks)
-        last = {last_user_message(blocks), blocks[spoken[-1]].message if spoken else None}
-        return frozenset(last - {None})
+        spoken = next((block.message for block in reversed(blocks) if is_spoken(block)), None)
+        return frozenset({last_user_message(blocks), spoken} - {None})
 
     @cached_property
     def ids_one_to_one(self) -> bool:
@@ -87,7 +91,7 @@ def read_history(pair: Pair) -> History:
     was = pair.parent_indices(Zone.HISTORY, Zone.TRANSIENT)
     end = max(stable_end(pair.child.blocks), pair.common)
     now = [index for index in pair.child_indices(Zone.HISTORY, Zone.TRANSIENT) if index < end]
-    old, new = _digests(pair.parent, was), _digests(pair.child, now)
+    old, new = digests(pair.parent, was), digests(pair.child, now)
     found = gaps(old, new)
     last = found[-1] if found else Gap(len(was), len(was), len(now), len(now))
     ended = _ends_sooner(pair, was, now, last)
@@ -96,11 +100,6 @@ def read_history(pair: Pair) -> History:
     if found and last.was_start == last.was_end == len(was):
         found = found[:-1]
     return History(pair, was, now, found, couples, appended)
-
-
-def _digests(request: PromptRequest, indices: Sequence[int]) -> list[bytes]:
-    blocks = request.blocks
-    return [blocks[index].facts.digest for index in indices]
 
 
 def _ends_sooner(pair: Pair, was: Sequence[int], now: Sequence[int], gap: Gap) -> bool:

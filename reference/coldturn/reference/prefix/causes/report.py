@@ -86,8 +86,9 @@ def _ahead(request: PromptRequest, index: int, inside: int) -> bytes:
     wanted = WINDOW_CHARACTERS * _CHARACTER_BYTES
     parts: list[bytes] = []
     size = 0
-    for block in request.blocks[index:]:
-        part = block.facts.content[inside : inside + wanted - size]
+    blocks = request.blocks
+    for at in range(index, len(blocks)):
+        part = blocks[at].facts.content[inside : inside + wanted - size]
         parts.append(part)
         size += len(part)
         inside = 0
@@ -101,8 +102,9 @@ def _behind(request: PromptRequest, index: int, inside: int) -> bytes:
     wanted = BEFORE_CHARACTERS * _CHARACTER_BYTES
     parts: list[bytes] = []
     size = 0
-    for block in reversed(request.blocks[: index + 1]):
-        content = block.facts.content[:inside] if block is request.blocks[index] else block.facts.content
+    for at in range(index, -1, -1):
+        content = request.blocks[at].facts.content
+        content = content[:inside] if at == index else content
         part = content[max(0, len(content) - wanted + size) :]
         parts.append(part)
         size += len(part)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import groupby
 
 from coldturn.reference.prefix.causes.align import gaps
-from coldturn.reference.prefix.causes.change import BlockPair, Change, Pair, common_suffix
+from coldturn.reference.prefix.causes.change import BlockPair, Change, Pair, common_suffix, digests
 from coldturn.reference.prefix.causes.hunks import Hunk, Texts, hunks
 from coldturn.reference.prefix.causes.schema import parse_run
 from coldturn.reference.prefix.causes.texts import Reason, explain, is_micro
@@ -25,10 +25,8 @@ def system_changes(pair: Pair) -> list[Change]:
     """Everything that changed in the system prompt and its tail, in render order."""
     was = pair.parent_indices(Zone.SYSTEM, Zone.TAIL)
     now = pair.child_indices(Zone.SYSTEM, Zone.TAIL)
-    was_digests = [pair.parent.blocks[index].facts.digest for index in was]
-    now_digests = [pair.child.blocks[index].facts.digest for index in now]
     changes: list[Change] = []
-    for gap in gaps(was_digests, now_digests):
+    for gap in gaps(digests(pair.parent, was), digests(pair.child, now)):
         older, newer = was[gap.was_start : gap.was_end], now[gap.now_start : gap.now_end]
         if _same_text(pair, older, newer):
             changes.append(BlockPair(pair, older[0], newer[0]).change("content_shape"))
@@ -224,5 +222,5 @@ def _sections(facts: BlockFacts) -> list[bytes]:
 
 def known_tools(pair: Pair) -> frozenset[str]:
     """Names of the tools that either request defines, calls or knows of."""
-    names = {block.name for request in (pair.parent, pair.child) for block in request.blocks if block.name}
+    names = pair.parent.lazy_blocks.names() | pair.child.lazy_blocks.names()
     return frozenset(names) | pair.parent.labels.deferred | pair.child.labels.deferred

@@ -51,14 +51,17 @@ def last_user_message(blocks: Sequence[Block]) -> int | None:
 
 def real_user_messages(blocks: Sequence[Block]) -> list[int]:
     """Indices of the blocks in which a person speaks: no tool results, no reminders, nothing transient."""
-    return [
-        index
-        for index, block in enumerate(blocks)
-        if block.role == "user"
+    return [index for index, block in enumerate(blocks) if is_spoken(block)]
+
+
+def is_spoken(block: Block) -> bool:
+    """Whether a person speaks in a block."""
+    return (
+        block.role == "user"
         and block.zone is Zone.HISTORY
         and block.kind in {BlockKind.TEXT, BlockKind.IMAGE}
         and not is_reminder(block)
-    ]
+    )
 
 
 def stable_end(blocks: Sequence[Block]) -> int:
