@@ -1,0 +1,83 @@
+"""Opening a long recording of small exchanges: JSON lines held against YAML read with libyaml, in one run.
+
+The same exchanges in both formats, written by `coldturn convert` and opened as a replay opens them.
+"""
+
+from __future__ import annotations
+
+import gc
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import httpx2
+import orjson
+import yaml
+
+from coldturn.replay.capture import SyncCaptureTransport
+from coldturn.replay.convert import convert_file
+from coldturn.replay.recorder import Recorder
+from coldturn.replay.recording import open_recording
+
+ENTRIES = 14_000
+ANSWER_BYTES = 700
+ROUNDS = 2
+LEAST = 5.0
+"""JSON lines open at least so many times faster."""
+
+
+def write(path: Path, entries: int = ENTRIES) -> None:
+    """Record small calls of one server, about 1.4 KB each as a line."""
+    count = iter(range(entries))
+
+    def answer(_: httpx2.Request) -> httpx2.Response:
+        text = f"line {next(count)}: " + "all is as it should be, and more of it. " * (ANSWER_BYTES // 40)
+        content = [{"type": "text", "text": text}]
+        return httpx2.Response(200, json={"jsonrpc": "2.0", "id": 1, "result": {"content": content}})
+
+    with (
+        Recorder(path, servers={"http://stdio.files.invalid/mcp": "files"}) as recorder,
+        httpx2.Client(transport=SyncCaptureTransport(recorder, httpx2.MockTransport(answer))) as client,
+    ):
+        for number in range(entries):
+            params = {"name": "read_file", "arguments": {"path": f"src/module_{number}.py"}}
+            call = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
+            client.post("http://stdio.files.invalid/mcp", content=orjson.dumps(call))
+
+
+def seconds_to_open(path: Path, entries: int, rounds: int = ROUNDS) -> float:
+    """The best of some rounds, by the processor's time."""
+    taken = []
+    for _ in range(rounds):
+        gc.collect()
+        begin = time.process_time()
+        found = len(open_recording(path).entries)
+        taken.append(time.process_time() - begin)
+        assert found == entries
+    return min(taken)
+
+
+def measure(entries: int = ENTRIES, rounds: int = ROUNDS) -> tuple[float, float, int]:
+    """Seconds to open JSON lines and YAML, and the bytes of the first."""
+    assert yaml.__with_libyaml__
+    with tempfile.TemporaryDirectory() as folder:
+        lines, slow = Path(folder) / "long.jsonl", Path(folder) / "long.yaml"
+        write(lines, entries)
+        convert_file(lines, slow)
+        size = lines.stat().st_size
+        return seconds_to_open(lines, entries, rounds), seconds_to_open(slow, entries, rounds), size
+
+
+def run() -> Mapping[str, float]:
+    """Times and their ratio; the limit is the inverse of what is asked for."""
+    lines, slow, size = measure()
+    return {
+        "entries": ENTRIES,
+        "megabytes": size / 1e6,
+        "seconds_json_lines": lines,
+        "seconds_yaml": slow,
+        "yaml_over_json_lines": slow / lines,
+        "json_lines_over_yaml": lines / slow,
+        "json_lines_over_yaml_limit": 1 / LEAST,
+    }
