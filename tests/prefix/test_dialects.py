@@ -327,25 +327,46 @@ def test_spans_are_the_objects_bytes() -> None:
     assert json.loads(body[slice(*second.span)]) == {"type": "text", "text": "b"}
 
 
+KEYS = ("messages", "input", "tools", "system", "instructions")
+
+
+def of_key(key: str) -> Surface:
+    return Surface.RESPONSES if key in {"input", "instructions"} else Surface.MESSAGES
+
+
 @pytest.mark.parametrize(
     "odd",
     [
-        1,
-        "text",
-        None,
-        [],
-        [1],
         {"role": 5, "content": 7},
         {"content": [None, 1, "x", {}, []]},
         {"tool_calls": [1, {}]},
     ],
 )
-@pytest.mark.parametrize("key", ["messages", "input", "tools", "system", "instructions"])
+@pytest.mark.parametrize("key", KEYS)
 def test_odd_shapes_are_read(odd: object, key: str) -> None:
-    surface = Surface.RESPONSES if key in {"input", "instructions"} else Surface.MESSAGES
-    for value in (odd, [odd]):
-        request = read({key: value}, surface=surface)
+    for value in ([odd], [], None):
+        request = read({key: value}, surface=of_key(key))
         assert request.content_bytes == sum(len(one.facts.content) for one in request.blocks)
+
+
+@pytest.mark.parametrize("impossible", [1, True, {}, [1], [None], [[]], [{"role": "user"}, 2]])
+@pytest.mark.parametrize("key", KEYS)
+def test_what_no_provider_takes_is_refused_by_its_key(impossible: object, key: str) -> None:
+    # The second time, what goes on from a body that was read is looked at alone.
+    for _ in range(2):
+        with pytest.raises(UnreadableBodyError, match=key):
+            read({key: impossible}, surface=of_key(key))
+        read({key: [{"role": "user"}]}, surface=of_key(key))
+
+
+@pytest.mark.parametrize(("key", "is_read"), list(zip(KEYS, (False, True, False, True, True), strict=True)))
+def test_a_text_stands_only_where_providers_take_one(key: str, is_read: bool) -> None:
+    for value in ("text", ["text"]):
+        if is_read:
+            assert read({key: value}, surface=of_key(key)).content_bytes == 4
+        else:
+            with pytest.raises(UnreadableBodyError, match="a text, where"):
+                read({key: value}, surface=of_key(key))
 
 
 @pytest.mark.parametrize(

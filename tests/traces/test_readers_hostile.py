@@ -132,3 +132,44 @@ def test_requests_are_no_recording_to_play(tmp_path: Path, content: str, what: s
     with pytest.raises(UnrecognisedInputError, match=what) as refused:
         list(iter_cassette(path))
     assert "--format" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("item", "what"),
+    [("null", "null"), ("1", "a number"), ('"x"', "a text"), ("[1]", "a list"), ("true", "a boolean")],
+)
+@pytest.mark.parametrize("file", ["[{body}, {item}]", "{body}\n{item}\n"])
+def test_an_entry_that_is_no_object_says_what_it_is(item: str, what: str, file: str) -> None:
+    content = file.replace("{body}", BODY).replace("{item}", item).encode()
+    _, error = read_exchanges(content, name="input")
+    assert isinstance(error, EntryError)
+    assert f"it is {what}, not an object" in error.message
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ("null", "it is null"),
+        ("{request: !!python/name:os.system '', response: {}}", "which is never executed"),
+    ],
+)
+def test_a_cassette_entry_that_is_none_says_what_it_is(entry: str, words: str) -> None:
+    content = f"interactions:\n- {entry}\nversion: 1\n".encode()
+    (error,) = read_exchanges(content, name="input")
+    assert isinstance(error, EntryError)
+    assert words in error.message
+
+
+def test_times_that_are_none_are_told_once_with_their_number() -> None:
+    lines = [f'{{"request": {BODY}, "started": {time}}}' for time in ("1.5", '"yesterday"', "true", "null")]
+    report = explain(read_exchanges("\n".join(lines).encode(), name="input"))
+    assert report.requests == 4
+    assert [(error.entry, "1 entries" in error.message) for error in report.errors] == [(1, True)]
+
+
+def test_bytes_that_are_no_utf_8_are_told_and_compared() -> None:
+    odd = BODY.encode().replace(b"question", b"quest\xff\xfeion")
+    report = explain(read_exchanges(odd + b"\n" + BODY.encode(), name="input"))
+    assert report.requests == 2
+    assert [error.entry for error in report.errors] == [0]
+    assert "no UTF-8" in report.errors[0].message

@@ -15,7 +15,8 @@ from coldturn.analysis.estimator import RequestEstimator
 from coldturn.analysis.fidelity import lowest
 from coldturn.analysis.findings import Finding, LineageReport, ReadError, Report
 from coldturn.analysis.pair import PairOptions, finding_of
-from coldturn.analysis.sources import SourceState, reply_of, was_refused
+from coldturn.analysis.settings import SettingsChange, changed_settings
+from coldturn.analysis.sources import NO_TEXT, SourceState, holds_no_text, reply_of, was_refused
 from coldturn.reference.prefix.causes import compare
 from coldturn.reference.prefix.errors import ColdturnError, UnreadableBodyError
 from coldturn.reference.prefix.lineage import Lineages, Placement
@@ -65,6 +66,9 @@ class Explainer:
             self._note(item.source, item.entry, str(error), error.slug)
             return
         state.read += 1
+        state.note_time(item)
+        if holds_no_text(request):
+            self._note(item.source, item.entry, NO_TEXT)
         self._place(item, request, number)
 
     def fail(self, source: str, error: ColdturnError) -> None:
@@ -75,6 +79,8 @@ class Explainer:
     def finish(self, source: str) -> None:
         """Say that an input is at its end. One that held nothing to explain is named in the errors."""
         state = self._sources.setdefault(source, SourceState())
+        if state.undated:
+            self._note(source, state.undated[0], state.undated_words())
         if not state.read and not state.failed:
             error = NoRequestsError(source, state.seen())
             self._note(source, None, str(error), error.slug)
@@ -105,6 +111,9 @@ class Explainer:
             message = f"request {number} continues request {parent}, which is no longer held: not compared"
             self._note(exchange.source, exchange.entry, message)
             return
+        keys = changed_settings(placed.parent, request)
+        if keys:
+            lineage.settings_changed.append(SettingsChange(number, parent, keys))
         found = self._compare(placed.parent, request)
         if found is not None:
             lineage.breaks.append(

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from coldturn.analysis.settings import SettingsChange
 from coldturn.reference.prefix.model import Fidelity, Surface, Zone
 from coldturn.reference.tokens import EstimatedTokens
 
@@ -115,6 +116,8 @@ class LineageReport:
         provider: None, like `surface`, when two plain texts were compared.
         model: The first request's.
         fidelity: The lowest of its requests.
+        settings_changed: Requests whose settings differ from their parent's; not judged, and not among the
+            breaks.
     """
 
     id: str
@@ -126,6 +129,7 @@ class LineageReport:
     requests: int = 0
     breaks: list[Finding] = field(default_factory=list)
     tokens: Tokens = field(default_factory=Tokens)
+    settings_changed: list[SettingsChange] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from coldturn.reference.prefix.request import PromptRequest
+from coldturn.reference.prefix.strings import Flag
 from coldturn.reference.wire import decode_reply
 from coldturn.reference.wire.errors import ProviderError, UnreadableReplyError
 from coldturn.reference.wire.model import Reply
@@ -21,17 +22,40 @@ class SourceState:
     Attributes:
         failed: Entries that could not be read.
         read: Model requests that could.
+        undated: Entries whose recorded time is none.
     """
 
     kinds: Counter[ExchangeKind] = field(default_factory=Counter)
     failed: int = 0
     read: int = 0
+    undated: list[int] = field(default_factory=list)
 
     def seen(self) -> list[str]:
         """What else it held, in words."""
         words = {ExchangeKind.MCP: "MCP message", ExchangeKind.OTHER: "other request"}
         counted = ((self.kinds[kind], word) for kind, word in words.items())
         return [f"{count} {word}{'s'[: count != 1]}" for count, word in counted if count]
+
+    def note_time(self, exchange: Exchange) -> None:
+        """Remember an entry whose time cannot be used."""
+        if exchange.undated:
+            self.undated.append(exchange.entry)
+
+    def undated_words(self) -> str:
+        """What is wrong with times, once for all entries."""
+        count = len(self.undated)
+        subject = (
+            "its time is" if count == 1 else f"its time, like those of {count - 1} entries behind it, is"
+        )
+        return f"{subject} no moment that a clock shows; read as if none had been recorded"
+
+
+NO_TEXT = "its body holds bytes that are no UTF-8, which providers refuse; they are compared as they stand"
+
+
+def holds_no_text(request: PromptRequest) -> bool:
+    """Whether a body is no UTF-8."""
+    return not request.body.isascii() and Flag.INVALID_UTF8 in request.flags
 
 
 def reply_of(exchange: Exchange, request: PromptRequest) -> Reply | None:

@@ -6,8 +6,10 @@ import json
 from dataclasses import dataclass, replace
 
 from coldturn.analysis.fidelity import lowest
-from coldturn.analysis.findings import Finding, LineageReport, Report
+from coldturn.analysis.findings import Finding, LineageReport, ReadError, Report
 from coldturn.analysis.pair import PairOptions, finding_of
+from coldturn.analysis.settings import SettingsChange, changed_settings
+from coldturn.analysis.sources import NO_TEXT, holds_no_text
 from coldturn.reference.prefix.causes import compare
 from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.reference.prefix.model import Surface
@@ -56,7 +58,15 @@ def explain_pair(older: Exchange, newer: Exchange, options: PairOptions) -> Repo
         model=child.model,
         fidelity=lowest(parent.fidelity, child.fidelity),
     )
-    return _report(lineage, parent, child, _compare(parent, child, options))
+    if keys := changed_settings(parent, child):
+        lineage.settings_changed.append(SettingsChange(1, 0, keys))
+    report = _report(lineage, parent, child, _compare(parent, child, options))
+    report.errors += [
+        ReadError(one.source, one.entry, NO_TEXT)
+        for one, request in ((older, parent), (newer, child))
+        if holds_no_text(request)
+    ]
+    return report
 
 
 def explain_texts(older: NamedText, newer: NamedText, options: PairOptions) -> Report:

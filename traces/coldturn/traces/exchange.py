@@ -28,6 +28,7 @@ class Exchange:
         response_body: Bytes as received (decompressed), or None.
         started: Epoch seconds, or None when the recording has no times.
         headers: Lower-case response header names with their values.
+        undated: A time was recorded, and it is none; `started` is then None.
         answered: Epoch seconds at which the first byte of the response came, or None when that is not known.
     """
 
@@ -44,6 +45,7 @@ class Exchange:
     fidelity: Fidelity
     headers: tuple[tuple[str, str], ...] = ()
     answered: float | None = None
+    undated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,8 @@ def interaction_of(value: object, entry: int) -> Interaction:
         EntryValueError: Something that must be there is missing or of another type.
     """
     if not isinstance(value, dict):
-        raise EntryValueError(f"it is {_kind(value)}, not an object with request and response")
+        what = "null" if value is None else _kind(value)
+        raise EntryValueError(f"it is {what}, not an object with request and response")
     request, response = value.get("request"), value.get("response")
     if not isinstance(request, dict):
         raise EntryValueError(f"its request is {_kind(request)}, not an object")
@@ -158,6 +159,8 @@ def _kind(value: object) -> str:
     names = {dict: "an object", list: "a list", str: "text", bytes: "bytes", bool: "a boolean"}
     if value is None:
         return "missing"
+    if isinstance(value, Opaque):
+        return f"tagged {value.tag} (which is never executed)"
     return names.get(
         type(value), "a number" if isinstance(value, int | float) else f"a {type(value).__name__}"
     )

@@ -34,7 +34,7 @@ def exchange_of_object(text: bytes, *, source: str, entry: int) -> Exchange | En
     if kind is not ExchangeKind.OTHER:
         return bare(text, kind, source=source, entry=entry)
     try:
-        parts = object_parts(text)
+        parts = _parts(text)
         if any(key in parts for key in REQUEST_KEYS):
             return _wrapped(parts, source, entry)
         if LOGGED_KEY in parts:
@@ -44,6 +44,19 @@ def exchange_of_object(text: bytes, *, source: str, entry: int) -> Exchange | En
     except NotJsonError as error:
         return EntryError(source, entry, str(error))
     return bare(text, kind, source=source, entry=entry)
+
+
+def _parts(text: bytes) -> dict[str, bytes]:
+    if text[:1] != b"{":
+        raise NotJsonError(f"it is {_kind(text)}, not an object")
+    return object_parts(text)
+
+
+def _kind(text: bytes) -> str:
+    """What a JSON text is, by its first byte."""
+    kinds = {b"[": "a list", b'"': "a text", b"t": "a boolean", b"f": "a boolean", b"n": "null", b"N": "NaN"}
+    found = kinds.get(text[:1])
+    return found or ("a number" if text[:1] in b"-0123456789" else "no JSON")
 
 
 def bare(text: bytes, kind: ExchangeKind, *, source: str, entry: int) -> Exchange:
@@ -67,6 +80,7 @@ def _wrapped(parts: dict[str, bytes], source: str, entry: int) -> Exchange:
     url = address(_optional_text(parts, "url"))
     body = _request_body(parts)
     response, content_type = answer_of(parts.get("response"))
+    started = _started(parts.get("started"))
     return Exchange(
         source=source,
         entry=entry,
@@ -77,8 +91,9 @@ def _wrapped(parts: dict[str, bytes], source: str, entry: int) -> Exchange:
         response_body=response,
         status=None,
         content_type=content_type,
-        started=_started(parts.get("started")),
+        started=started,
         fidelity=Fidelity.WIRE,
+        undated=started is None and parts.get("started", b"null") != b"null",
         answered=_started(parts.get("answered")),
     )
 

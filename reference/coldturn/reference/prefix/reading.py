@@ -149,6 +149,8 @@ def _place(body: bytes, top: slicing.Members, group: Group, surface: Surface) ->
     if member is None or body[member.value : member.end] == b"null":
         return None
     listed = body[member.value : member.value + 1] == b"["
+    if not listed:
+        _refuse(body[member.value : member.value + 1], group, listed=False)
     spans = slicing.items(body, member.value, member.end)[0] if listed else ((member.value, member.end),)
     elements = read_elements(body, spans, group, surface)
     leading = count_leading(group, elements) if listed else 0
@@ -162,9 +164,25 @@ def read_elements(
     table = _ELEMENTS[surface, group.key]
     digests = [xxh3_128_digest(body[start:end]) for start, end in spans]
     return tuple(
-        known if known is not None else table.put(digest, group.read(body[start:end]))
+        known if known is not None else table.put(digest, _read(body[start:end], group))
         for known, digest, (start, end) in zip(table.find(digests), digests, spans, strict=True)
     )
+
+
+def _read(data: bytes, group: Group) -> Element:
+    _refuse(data, group, listed=True)
+    return group.read(data)
+
+
+def _refuse(data: bytes, group: Group, *, listed: bool) -> None:
+    """Refuse what cannot stand there.
+
+    Raises:
+        UnreadableBodyError: No provider takes such a value.
+    """
+    reason = group.refusal(data, listed=listed)
+    if reason is not None:
+        raise UnreadableBodyError(reason)
 
 
 def count_leading(group: Group, elements: Sequence[Element]) -> int:

@@ -104,6 +104,7 @@ def keep_request(report: Report, number: int) -> None:
     """Leave only the findings of one request per source."""
     for lineage in report.lineages:
         lineage.breaks = [found for found in lineage.breaks if found.request == number]
+        lineage.settings_changed = [one for one in lineage.settings_changed if one.request == number]
 
 
 def fails(report: Report, wanted: frozenset[str]) -> bool:

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from coldturn.analysis.findings import Finding, LineageReport, Report, Verdict
+from coldturn.analysis.settings import SettingsChange
 from coldturn.replay.cli.marks import marked_pair, visible
 
 _STYLES = {
@@ -39,7 +40,7 @@ class Renderer:
     def report(self, report: Report, *, folded: bool = True) -> None:
         """Print every lineage with breaks, then a line of totals."""
         for lineage in report.lineages:
-            if lineage.breaks:
+            if lineage.breaks or lineage.settings_changed:
                 self._lineage(lineage, folded=folded)
         if report.requests:
             self.console.print(_totals(report))
@@ -52,6 +53,10 @@ class Renderer:
             self._finding(group[0])
             if len(group) > 1:
                 self.console.print(Text(f"    {_repeats(group[1:])}", style="dim"))
+            self.console.print()
+        if lineage.settings_changed:
+            for line in _settings(lineage.settings_changed):
+                self.console.print(Text(f"  {line}", style="yellow"))
             self.console.print()
         if branches:
             self.console.print(Text(f"  {_branching(len(branches))}\n", style="dim"))
@@ -95,8 +100,10 @@ def _facts(found: Finding) -> Iterator[tuple[str, str]]:
         where.append(f"at byte {found.block_offset:,} of the block")
     gone = " of the older request, gone from the newer" if found.side == "parent" else ""
     yield "where", f"{found.zone.value}: {' '.join(where)}  {found.path or ''}{gone}".rstrip()
-    lost = f"{found.lost_bytes:,} bytes, about {found.lost_tokens_estimated:,} tokens (estimated)"
-    change = f"; the change is {found.delta_bytes:+,} bytes" if found.delta_bytes else ""
+    tokens = _count(found.lost_tokens_estimated, "token")
+    lost = f"{_count(found.lost_bytes, 'byte')}, about {tokens} (estimated)"
+    bytes_ = "byte" if abs(found.delta_bytes) == 1 else "bytes"
+    change = f"; the change is {found.delta_bytes:+,} {bytes_}" if found.delta_bytes else ""
     stood = "" if found.offset is None else f" behind byte {found.offset:,}"
     yield "lost", f"{lost}{stood}{change}"
     if found.names:
@@ -135,7 +142,7 @@ def _likeness(found: Finding) -> tuple[object, ...]:
 def _repeats(group: Sequence[Finding]) -> str:
     requests = _ranges(found.request for found in group)
     lost = sum(found.lost_bytes for found in group)
-    return f"the same again at request {requests} (another {lost:,} bytes lost)"
+    return f"the same again at request {requests} (another {_count(lost, 'byte')} lost)"
 
 
 def _ranges(numbers: Iterable[int]) -> str:
@@ -147,6 +154,15 @@ def _ranges(numbers: Iterable[int]) -> str:
         else:
             runs.append([number, number])
     return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
+
+
+def _settings(changes: Sequence[SettingsChange]) -> Iterator[str]:
+    """A line for each set of keys, with the requests that it concerns."""
+    requests: dict[tuple[str, ...], list[int]] = {}
+    for change in changes:
+        requests.setdefault(change.keys, []).append(change.request)
+    for keys, numbers in requests.items():
+        yield f"settings differ: {', '.join(keys)} (not judged yet)  request {_ranges(numbers)}"
 
 
 def _totals(report: Report) -> Text:
@@ -161,9 +177,11 @@ def _totals(report: Report) -> Text:
         causes = Counter(found.cause for found in unplanned)
         line.append(" (" + ", ".join(f"{cause} {count}" for cause, count in causes.most_common()) + ")")
         tokens = sum(found.lost_tokens_estimated for found in unplanned)
-        line.append(f", about {tokens:,} tokens lost (estimated)")
+        line.append(f", about {_count(tokens, 'token')} lost (estimated)")
     for verdict, count in others.items():
         line.append(f", {count} {_WORDS[verdict]}")
+    if differing := sum(len(lineage.settings_changed) for lineage in report.lineages):
+        line.append(f", settings differ at {_count(differing, 'request')} (not judged)")
     return line
 
 

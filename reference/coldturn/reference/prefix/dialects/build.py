@@ -34,6 +34,7 @@ class Group:
         numbered: Whether its elements are messages.
         unplaced: Whether the surface leaves an element out here and renders it where a later message refers
             to it; asked of those at the end. Only the first group can have such elements.
+        text: Whether the value may be a text, and so may each item of its list.
     """
 
     key: str
@@ -42,6 +43,22 @@ class Group:
     leading: frozenset[str] = frozenset()
     numbered: bool = False
     unplaced: Callable[[Element], bool] | None = None
+    text: bool = False
+
+    def refusal(self, data: bytes, *, listed: bool) -> str | None:
+        """Why no provider takes this value, or this item of its list; None where one does."""
+        opener = data[:1]
+        if (opener == b"{" and listed) or (opener == b'"' and self.text):
+            return None
+        if listed:
+            return f"an item of {self.key} is {_kind(opener)}, where an object belongs"
+        return f"{self.key} is {_kind(opener)}, where a list belongs{' or a text' if self.text else ''}"
+
+
+def _kind(opener: bytes) -> str:
+    """What a JSON value is, by its first byte."""
+    kinds = {b"{": "an object", b"[": "a list", b'"': "a text", b"n": "null"}
+    return kinds.get(opener, "a boolean" if opener in {b"t", b"f"} else "a number")
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,7 +67,7 @@ DIALECT = Dialect(
     Surface.MESSAGES,
     (
         Group("tools", Zone.TOOLS, read_tool, unplaced=is_deferred),
-        Group("system", Zone.SYSTEM, read_system),
+        Group("system", Zone.SYSTEM, read_system, text=True),
         Group("messages", Zone.HISTORY, read_item, numbered=True),
     ),
 )

@@ -55,13 +55,14 @@ DIALECT = Dialect(
     Surface.RESPONSES,
     (
         Group("tools", Zone.TOOLS, read_tool),
-        Group("instructions", Zone.SYSTEM, read_system),
+        Group("instructions", Zone.SYSTEM, read_system, text=True),
         Group(
             "input",
             Zone.HISTORY,
             read_item,
             leading=frozenset({"system", "developer"}),
             numbered=True,
+            text=True,
         ),
     ),
 )
