@@ -30,6 +30,7 @@ LOOPBACK = "127.0.0.1"
 HOSTS = (LOOPBACK, "localhost")
 
 _CONNECT_SECONDS = 30.0
+_IDLE_SECONDS = 600  # longer than any client keeps a connection, so that the client closes it
 _GRACE_SECONDS = 1
 _LAST_SECONDS = 5.0
 _MAX_HEAD_BYTES = 1_048_576
@@ -53,7 +54,7 @@ RawHeaders: TypeAlias = list[tuple[bytes, bytes]]
 
 
 class ProxyApp:
-    """The ASGI application. One connection pool serves all upstreams."""
+    """The ASGI application."""
 
     def __init__(
         self,
@@ -70,7 +71,10 @@ class ProxyApp:
             notice: Told in a sentence when a server does not answer.
             inner: The real transport.
         """
-        self._inner = inner or httpx2.AsyncHTTPTransport(limits=httpx2.Limits(max_connections=None))
+        # A connection per request: one that the server closes just before it is used again would be an
+        # error that the agent does not have without us.
+        limits = httpx2.Limits(max_connections=None, max_keepalive_connections=0)
+        self._inner = inner or httpx2.AsyncHTTPTransport(limits=limits)
         self._transports = {
             upstream: CaptureTransport(recorder, self._inner, server=upstream.label, as_is=True)
             for upstream in upstreams
@@ -270,6 +274,7 @@ async def open_proxy(
             access_log=False,
             server_header=False,
             date_header=False,
+            timeout_keep_alive=_IDLE_SECONDS,
             timeout_graceful_shutdown=_GRACE_SECONDS,
             h11_max_incomplete_event_size=_MAX_HEAD_BYTES,
         )
