@@ -8,7 +8,7 @@ import pytest
 
 from coldturn.reference.prefix.causes import compare
 from coldturn.reference.prefix.difference import first_difference
-from coldturn.reference.prefix.model import Break, Confidence, Surface
+from coldturn.reference.prefix.model import Break, Confidence, Labels, Surface, Zone
 from coldturn.reference.prefix.request import read_request
 from prefix.bodies import PADDING, read, request, tool
 
@@ -77,6 +77,8 @@ def test_in_a_tool_the_key_may_say_that_it_is_a_time() -> None:
 
     assert told("9:01", "9:02", "start_time") == "clock_in_prefix"
     assert told("9:01", "9:02", "aspect") == "tool_edited"
+    lines = "The time is short.\nRatio {}\nof the time"
+    assert told(lines.format("9:01"), lines.format("9:02"), "aspect") == "tool_edited"
 
 
 @pytest.mark.parametrize(
@@ -102,6 +104,12 @@ def test_the_state_of_a_working_copy(before: str, after: str) -> None:
         ("gitStatus: dirty\n\nM for Monday", "gitStatus: dirty\n\nM for Monday\nM for May", "system_edited"),
         ("Rules:\nM a.py", "Rules:\nM a.py\nM b.py", "system_edited"),
         ("gitStatus: dirty\nKeep still.", "gitStatus: dirty\nKeep still.\nBe kind.", "system_edited"),
+        (
+            "gitStatus: dirty\nKeep still.\nM a.py",
+            "gitStatus: dirty\nKeep still.\nM a.py\nM b.py",
+            "system_edited",
+        ),
+        ("Rules:\n3f2b8c1a9 one", "Rules:\n99ab8c1d7 one", "random_id_in_system"),
         ("Build 3f2b8c1a9", "Build 99ab8c1d7", "random_id_in_system"),
     ],
 )
@@ -227,5 +235,52 @@ def test_a_role_is_no_shape() -> None:
     def chat(role: str) -> dict[str, Any]:
         return {"model": "gpt-5.4", "messages": [{"role": role, "content": PADDING}, USER]}
 
-    found = _told(chat("system"), chat("developer"), Surface.CHAT_COMPLETIONS)
-    assert (found.cause, found.kinds) == ("system_edited", ("role",))
+    system, developer = chat("system"), chat("developer")
+    listed = [{"type": "text", "text": PADDING}]
+    halves = [{"role": "developer", "content": half} for half in (PADDING[:100], PADDING[100:])]
+    for after in (
+        developer,
+        {**developer, "messages": [{"role": "developer", "content": listed}, USER]},
+        {**developer, "messages": [*halves, USER]},
+    ):
+        assert _told(system, after, Surface.CHAT_COMPLETIONS).cause == "system_edited"
+    assert _told(system, developer, Surface.CHAT_COMPLETIONS).kinds == ("role",)
+
+
+def test_a_part_that_gains_a_key_is_no_shape() -> None:
+    cited = [{"type": "text", "text": PADDING, "citations": []}]
+    found = _told(_messages(USER), _messages(USER, system=cited))
+    assert (found.cause, found.kinds) == ("system_edited", ("header",))
+
+
+def test_a_part_that_became_a_message_is_not_missing() -> None:
+    other = {"type": "text", "text": "and look"}
+    before = _messages({"role": "user", "content": [TEXT, other]})
+    after = _messages({"role": "user", "content": [TEXT]}, {"role": "user", "content": [other]})
+    found = _told(before, after)
+    assert (found.cause != "block_missing", found.path, found.side) == (
+        True,
+        "$.messages[1].content[0]",
+        "child",
+    )
+    place = first_difference(read(before, Surface.MESSAGES), read(after, Surface.MESSAGES))
+    assert place is not None
+    assert place.side == "child"
+
+
+def test_what_only_begins_alike_does_not_go_on() -> None:
+    """Another role of an empty text, and a number with another digit."""
+    empty, other = {"role": "user", "content": ""}, {"role": "assistant", "content": ""}
+    assert not compare(
+        *(read(_messages(USER, DONE, last), Surface.MESSAGES) for last in (empty, other))
+    ).stable
+    rows = (_messages({"role": "user", "content": [number]}) for number in (1, 12))
+    assert not compare(*(read(row, Surface.MESSAGES) for row in rows)).stable
+
+
+def test_labels_decide_which_blocks_stand_in_a_zone() -> None:
+    value = _messages(USER, DONE, LAST)
+    plain = read(value, Surface.MESSAGES).lazy_blocks
+    assert (plain.within({Zone.SYSTEM}), plain.within({Zone.HISTORY})) == ([0], [1, 2, 3])
+    labelled = read(value, Surface.MESSAGES, Labels(zones={"$.messages[2]": Zone.TRANSIENT})).lazy_blocks
+    assert (labelled.within({Zone.TRANSIENT}), labelled.within({Zone.HISTORY})) == ([3], [1, 2])
