@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from coldturn.reference.policy import POLICIES, Policy
-from coldturn.reference.prompt.elision import Limits, cut_failure, preview, shorten
+from coldturn.reference.previews import cut_failure, preview
+from coldturn.reference.prompt.elision import Limits, shorten
 from coldturn.reference.records import ToolResult
 from coldturn.reference.tokens import estimate_tokens
 

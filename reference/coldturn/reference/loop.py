@@ -9,8 +9,8 @@ from coldturn.reference.observer import ServerState, StepInfo, TurnInfo
 from coldturn.reference.prefix.causes import compare
 from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.reference.prefix.request import read_request
+from coldturn.reference.previews import READER_NAME
 from coldturn.reference.prompt.assembly import Assembled
-from coldturn.reference.prompt.elision import READER_NAME
 from coldturn.reference.prompt.reader import reader_arguments
 from coldturn.reference.records import AssistantMessage, Described, ToolResult, UserMessage
 from coldturn.reference.run import Run, SentRequest

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from coldturn.reference.policy import Policy
 from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.reference.prefix.model import Surface
-from coldturn.reference.prompt.elision import READER_NAME
+from coldturn.reference.previews import READER_NAME
 from coldturn.reference.prompt.skills import SKILL_TOOL_NAME
 from coldturn.reference.spec import AgentSpec
 from coldturn.reference.surface import meta

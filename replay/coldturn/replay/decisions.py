@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from coldturn.reference.prompt.elision import READER_NAME
+from coldturn.reference.previews import READER_NAME
 from coldturn.reference.prompt.skills import SKILL_TOOL_NAME
 from coldturn.reference.spec import AgentSpec, ConnectionSpec, LocalToolSpec
 from coldturn.reference.surface import meta

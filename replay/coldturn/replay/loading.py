@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from coldturn.reference.prompt.elision import READER_NAME
+from coldturn.reference.previews import READER_NAME
 from coldturn.reference.prompt.skills import SKILL_TOOL_NAME
 from coldturn.replay.decisions import IDLE_SECONDS, Script, derive_script
 from coldturn.replay.endpoints import Endpoint, endpoints_of

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from coldturn.reference.prompt.elision import READER_NAME
+from coldturn.reference.previews import READER_NAME
 from coldturn.reference.records import Record, ToolResult
 from coldturn.replay.errors import RecordingError
 from coldturn.replay.session import Decision

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from coldturn.reference.observer import ElisionInfo
 from coldturn.reference.policy import Policy
-from coldturn.reference.prompt.elision import Limits, cap, shorten, utf8_size
+from coldturn.reference.previews import cap, utf8_size
+from coldturn.reference.prompt.elision import Limits, shorten
 from coldturn.reference.records import AssistantMessage, Record, ToolResult, UserMessage
 from coldturn.reference.wire.model import (
     AssistantItem,

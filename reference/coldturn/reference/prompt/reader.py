@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from coldturn.reference.prompt.elision import READER_NAME
+from coldturn.reference.previews import READER_NAME
 from coldturn.reference.prompt.errors import InvalidDeferredHandleError
 from coldturn.reference.prompt.paging import (
     Page,

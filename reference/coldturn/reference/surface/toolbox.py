@@ -18,7 +18,7 @@ from coldturn.reference.observer import Observer, ToolCallInfo, ToolOutcomeInfo
 from coldturn.reference.policy import Policy
 from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.reference.prefix.model import Surface
-from coldturn.reference.prompt.elision import READER_NAME, cap
+from coldturn.reference.previews import READER_NAME, cap
 from coldturn.reference.records import ToolResult
 from coldturn.reference.spec import AgentSpec
 from coldturn.reference.surface import answers, meta
