@@ -44,10 +44,8 @@ class SourceState:
     def undated_words(self) -> str:
         """What is wrong with times, once for all entries."""
         count = len(self.undated)
-        subject = (
-            "its time is" if count == 1 else f"its time, like those of {count - 1} entries behind it, is"
-        )
-        return f"{subject} no moment that a clock shows; read as if none had been recorded"
+        entries = "its time is" if count == 1 else f"the times of {count} entries from here on are"
+        return f"{entries} no moment that a clock shows; read as if none had been recorded"
 
 
 NO_TEXT = "its body holds bytes that are no UTF-8, which providers refuse; they are compared as they stand"

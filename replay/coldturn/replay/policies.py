@@ -71,7 +71,9 @@ def with_settings(policy: Policy, settings: Iterable[str]) -> Policy:
         values = {field: _value(field, text) for field, text in changed.items()}
         return Policy.model_validate({**policy.model_dump(), **values, "name": name})
     except ValidationError as error:
-        raise PolicyError(name, _first(error)) from error
+        field = str(next(iter(error.errors()[0]["loc"]), ""))
+        wanted = f"--set {field}={changed[field]}" if field in changed else name
+        raise PolicyError(wanted, _first(error)) from error
 
 
 def _value(field: str, text: str) -> str | None:
@@ -88,6 +90,9 @@ def file_name(policy: Policy) -> str:
 def _first(error: ValidationError) -> str:
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"])
+    allowed = first.get("ctx", {}).get("expected")
+    if allowed is not None:
+        return f"{where}: it takes {allowed}"
     if first["type"] == "extra_forbidden":
         return f"{where} is no field; the fields are {', '.join(sorted(set(Policy.model_fields) - {'name'}))}"
     return f"{where}: {first['msg']}"

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -22,6 +22,7 @@ from coldturn.replay.rpc import Rpc, parse_rpc
 from coldturn.replay.timing import LATEST, Timing
 from coldturn.traces.cassette import iter_cassette
 from coldturn.traces.classify import PackedBodyError, started_of, unpacked
+from coldturn.traces.exchange import EntryError
 from coldturn.traces.interaction import Headers, Interaction
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC).timestamp()
@@ -75,11 +76,13 @@ class Recording:
         source: Its name as the user gave it.
         entries: In the order in which the requests were sent.
         metadata: What the recorder said of it; empty for other people's cassettes.
+        torn: What says that the file was, or may have been, cut off.
     """
 
     source: str
     entries: tuple[Entry, ...]
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    torn: tuple[EntryError, ...] = ()
 
     @cached_property
     def endpoints(self) -> tuple[str, ...]:
@@ -98,6 +101,7 @@ class Recording:
         return any(entry.timed for entry in self.entries)
 
 
+@lru_cache(maxsize=256)
 def address(url: str) -> str:
     """A URL without user, query and fragment: what names an endpoint and holds no secret."""
     try:
@@ -116,7 +120,8 @@ def open_recording(path: str | Path) -> Recording:
         BrokenRecordingError: A body or a time that cannot be read.
     """
     source = str(path)
-    interactions = list(iter_cassette(source))
+    torn: list[EntryError] = []
+    interactions = list(iter_cassette(source, on_torn=torn.append))
     metadata = read_metadata(Path(path))
     labels = metadata.get("servers")
     servers = {address(url): str(label) for url, label in labels.items()} if isinstance(labels, dict) else {}
@@ -129,7 +134,7 @@ def open_recording(path: str | Path) -> Recording:
     if entries and all(timing is not None for timing in timings):
         order = {entry.number: timing.seq for entry, timing in zip(entries, timings, strict=True) if timing}
         entries.sort(key=lambda entry: order[entry.number])
-    return Recording(source, tuple(entries), metadata)
+    return Recording(source, tuple(entries), metadata, tuple(torn))
 
 
 def _timing(interaction: Interaction, source: str) -> Timing | None:

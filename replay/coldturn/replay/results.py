@@ -210,6 +210,7 @@ class RecordingResult:
         unmapped_calls: Calls of the recorded model that belong to no recorded MCP server.
         notes: What was left out or taken for something, in words.
         ablation: What each choice of the first policy is worth, the dearest first; None when not asked for.
+        errors: Entries that could not be read; the rest was replayed.
     """
 
     source: str
@@ -218,6 +219,7 @@ class RecordingResult:
     policies: tuple[PolicyResult, ...]
     notes: tuple[str, ...] = ()
     ablation: tuple[Flip, ...] | None = None
+    errors: tuple[ReadError, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """The published shape, all keys present."""

@@ -63,6 +63,7 @@ def _result(opened: OpenedRecording, done: Sequence[PolicyResult]) -> RecordingR
         unmapped_calls=opened.script.unmapped,
         policies=tuple(done),
         notes=opened.script.notes,
+        errors=tuple(ReadError(opened.source, one.entry, one.message) for one in opened.recording.torn),
     )
 
 
@@ -127,6 +128,7 @@ def _add(report: ReplayReport, outcomes: Sequence[_Outcome]) -> None:
     elif whole:
         done = tuple(policy for one in whole for policy in one.policies)
         report.recordings.append(replace(whole[0], policies=done))
+        report.errors += whole[0].errors
 
 
 def _parts(paths: Sequence[str | Path], policies: Sequence[Policy], jobs: int) -> Iterator[_Part]:

@@ -8,7 +8,7 @@ events, one interaction at a time, and nothing is constructed from a tag. Format
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import IO, Any
 
 from yaml.events import (
@@ -40,16 +40,19 @@ RECORDING_VERSION = 1
 _log = logging.getLogger(__name__)
 
 
-def iter_cassette(source: Source, *, name: str | None = None) -> Iterator[Interaction]:
+def iter_cassette(
+    source: Source, *, name: str | None = None, on_torn: Callable[[EntryError], object] | None = None
+) -> Iterator[Interaction]:
     """Every interaction of a cassette file, in file order.
 
     Args:
         source: Path, content or binary stream; gzip or not.
         name: What errors call it; the path when not given.
+        on_torn: Is told where all that is there is whole, but the file was, or may have been, cut off behind
+            it; a warning says so when not given.
 
     Raises:
-        BrokenCassetteError: An entry is damaged. (Where all that is there is whole, but the file may have
-            been cut off behind it, a warning says so.)
+        BrokenCassetteError: An entry is damaged.
         InputError: It cannot be opened, or is no cassette.
     """
     called = name or (str(source) if not isinstance(source, bytes) else "cassette")
@@ -58,10 +61,12 @@ def iter_cassette(source: Source, *, name: str | None = None) -> Iterator[Intera
         for entry in entries(stream, called, kind):
             if isinstance(entry, Interaction):
                 yield entry
-            elif entry.torn:
-                _log.warning("%s: %s", called, entry.message)
-            else:
+            elif not entry.torn:
                 raise BrokenCassetteError(called, entry.entry, entry.message)
+            elif on_torn is not None:
+                on_torn(entry)
+            else:
+                _log.warning("%s: %s", called, entry.message)
 
 
 def entries(stream: IO[bytes], name: str, kind: InputKind) -> Iterator[Interaction | EntryError]:

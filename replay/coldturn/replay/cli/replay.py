@@ -114,10 +114,12 @@ def replay(  # noqa: PLR0913, PLR0917 - a command's options are its parameters
 
 def _code(report: ReplayReport, found: set[str]) -> ExitCode:
     """What could not be replayed fails, except a file of another kind that a folder happened to hold."""
-    failed = {e.slug for e in report.errors if e.source not in found or e.slug not in _OTHER_KINDS}
+    # An entry alone has no slug: the rest of its recording was replayed.
+    slugs = [(error.slug, error.source) for error in report.errors if error.slug is not None]
+    failed = {slug for slug, source in slugs if source not in found or slug not in _OTHER_KINDS}
     if not failed and report.recordings:
         return ExitCode.FINE
-    failed = failed or {error.slug for error in report.errors}
+    failed = failed or {slug for slug, _ in slugs}
     return ExitCode.CANNOT_EVALUATE if failed == {NumbersOnlyError.slug} else ExitCode.UNUSABLE
 
 
@@ -131,7 +133,7 @@ def _print(report: ReplayReport, *, as_json: bool, compared: bool) -> None:
         for note in dict.fromkeys([*recording.notes, *(n for p in recording.policies for n in p.notes)]):
             say(f"{recording.source}: {note}")
     for error in report.errors:
-        place = "" if error.message.startswith(error.source) else f"{error.source}: "
+        place = "" if error.source in error.message else f"{error.source}: "
         say(f"{place}{error.message}" + (f" [{error.slug}]" if error.slug else ""))
 
 
