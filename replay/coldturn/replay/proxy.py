@@ -233,7 +233,8 @@ def listen(port: int = 0) -> socket.socket:
     Raises:
         PortInUseError: Somebody listens there already.
     """
-    listening = socket.socket()
+    # Named as TCP, or asyncio leaves Nagle's algorithm on and every part of a stream waits 40 ms.
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((LOOPBACK, port))
