@@ -8,10 +8,11 @@ from itertools import chain
 from operator import attrgetter
 from typing import overload
 
+from coldturn.reference.prefix.elements import Piece
 from coldturn.reference.prefix.model import Block, Labels, Zone
 from coldturn.reference.prefix.reading import PlacedGroup
 
-_facts_of, _digest_of = attrgetter("content.facts"), attrgetter("digest")
+_facts_of, _digest_of, _pieces_of = attrgetter("content.facts"), attrgetter("digest"), attrgetter("pieces")
 _FEW = 128
 """A slice that is shorter is made by itself; who looks at more elements than that will look at all."""
 
@@ -94,10 +95,14 @@ class Blocks(Sequence[Block]):
         facts = chain.from_iterable(map(_facts_of, elements))
         return list(map(_digest_of, facts))
 
+    def pieces(self) -> list[Piece]:
+        """What every block is, wherever it stands; none is made."""
+        elements = chain.from_iterable(placed.elements for placed in self._groups)
+        return list(chain.from_iterable(map(_pieces_of, elements)))
+
     def names(self) -> set[str]:
         """Names of the tools that are defined or called; no block is made."""
-        elements = chain.from_iterable(placed.elements for placed in self._groups)
-        return {piece.name for element in elements for piece in element.pieces if piece.name}
+        return {piece.name for piece in self.pieces() if piece.name}
 
     def find(self, index: int) -> tuple[PlacedGroup, int, int]:
         """Where a block stands: the group, the element's index in it, the piece's index in that.

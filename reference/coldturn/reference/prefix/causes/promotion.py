@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 
 from coldturn.reference.prefix.causes.change import Pair, readable
 from coldturn.reference.prefix.causes.topics import enclosing
-from coldturn.reference.prefix.model import Block, BlockKind, Confidence, Zone
+from coldturn.reference.prefix.elements import Piece
+from coldturn.reference.prefix.model import BlockKind, Confidence, Zone
 
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _SEPARATOR = re.compile(r"__|[_.:-]")
@@ -26,7 +26,9 @@ class Promotions:
     def __init__(self, pair: Pair) -> None:
         self._pair = pair
         self._between = _between(pair)
-        self._texts = [block for block in pair.parent.blocks if block.zone is not Zone.TOOLS]
+        tools = frozenset(pair.parent.lazy_blocks.within({Zone.TOOLS}))
+        pieces = enumerate(pair.parent.lazy_blocks.pieces())
+        self._texts = [piece for index, piece in pieces if index not in tools]
 
     def confidence(self, name: str) -> Confidence | None:
         """How surely `name` was promoted; None when nothing shows it."""
@@ -57,7 +59,7 @@ def _says_parts(text: str, name: str) -> bool:
     )
 
 
-def _deferred_texts(block: Block) -> list[str]:
+def _deferred_texts(block: Piece) -> list[str]:
     """Those paragraphs of a text that stand in a list of deferred tools."""
     if block.kind is not BlockKind.TEXT or not block.facts.is_text:
         return []
@@ -80,22 +82,21 @@ def _between(pair: Pair) -> list[tuple[str, bool]]:
 
     Each comes with whether it surely is one: a plain ``search`` may be about anything.
     """
-    seen = Counter(block.facts.digest for block in pair.parent.blocks if block.zone is not Zone.TOOLS)
+    seen = frozenset(pair.parent.lazy_blocks.digests())
     calls: dict[str, bool] = {}
     found: list[tuple[str, bool]] = []
-    for block in pair.child.blocks:
+    pieces = pair.child.lazy_blocks.pieces()
+    for block in map(pieces.__getitem__, pair.child_indices(Zone.HISTORY)):
         sure = _discovery(block, calls)
         if sure is not None and block.kind is BlockKind.TOOL_CALL and block.call_id:
             calls[block.call_id] = sure
-        if sure is not None and not seen[block.facts.digest]:
+        if sure is not None and block.facts.digest not in seen:
             found.append((readable(block.facts.content), sure))
     return found
 
 
-def _discovery(block: Block, calls: dict[str, bool]) -> bool | None:
+def _discovery(block: Piece, calls: dict[str, bool]) -> bool | None:
     """True for a discovery call or its result, False for what may be one, None for anything else."""
-    if block.zone is not Zone.HISTORY:
-        return None
     if block.kind is BlockKind.TOOL_RESULT and block.call_id in calls:
         return calls[block.call_id]
     if block.kind is BlockKind.TOOL_CALL and block.name:
