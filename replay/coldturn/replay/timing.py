@@ -74,6 +74,8 @@ class Timing:
 
 
 def _number(value: object) -> float:
+    if type(value) is float and -LATEST <= value <= LATEST:
+        return value
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= sys.float_info.max:
         raise TypeError(f"{value!r:.40} is no number")
     return float(value)
