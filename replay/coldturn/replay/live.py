@@ -15,7 +15,7 @@ from mcp import StdioServerParameters
 
 from coldturn.reference.catalogue import CatalogueStore
 from coldturn.reference.clock import SystemClock
-from coldturn.reference.connections import ConnectionState, Hub, TransportFactory
+from coldturn.reference.connections import ConnectionState, Hub, TransportFactory, sweeping
 from coldturn.reference.live import Endpoint, LiveModel, endpoint_of, open_client, streaming_settings
 from coldturn.reference.loop import TurnOutcome, run_turn
 from coldturn.reference.observer import NullObserver, Observer
@@ -146,6 +146,8 @@ async def open_live(
         run = open_run(spec, options.policy, host, model, view, clock, run_id, agent.memory)
         stack.callback(run.close)
         tools.bind(run)
+        if isinstance(run.toolbox, Toolbox):
+            await stack.enter_async_context(sweeping(run.toolbox.refresher))
         yield LiveAgent(run, view)
 
 

@@ -94,7 +94,9 @@ class Refresher:
         """Seconds until the next sweep has something to do; at most one whole interval."""
         now = self._clock.time_ns()
         ready = [id_ for id_ in self._hub.ids if self._hub.state(id_) is ConnectionState.READY]
-        waits = [(self._hub.freshness(id_).due_ns - now) / 1e9 for id_ in ready]
+        # One that was never read waits for its first turn, or for a whole interval.
+        dues = [due for id_ in ready if (due := self._hub.freshness(id_).due_ns)]
+        waits = [(due - now) / 1e9 for due in dues]
         return min(max(min(waits, default=self._sweep.seconds), 1.0), self._sweep.seconds)
 
     async def keep_sweeping(self, sleep: Callable[[float], Awaitable[None]]) -> Never:
