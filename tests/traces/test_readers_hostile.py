@@ -174,3 +174,14 @@ def test_bytes_that_are_no_utf_8_are_told_and_compared() -> None:
     assert report.requests == 2
     assert [error.entry for error in report.errors] == [0]
     assert "no UTF-8" in report.errors[0].message
+
+
+def test_a_file_that_swells_beyond_any_recording_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opening, "MAX_SWOLLEN", 1_048_576)
+    monkeypatch.setattr(opening, "MAX_RATIO", 50)
+    line = BODY.encode() + b" " * 1000 + b"\n"
+    with pytest.raises(InputTooLargeError, match="times its size"):
+        list(read_exchanges(gzip.compress(line * 8000), name="input"))
+    assert len(list(read_exchanges(gzip.compress(line * 500), name="input"))) == 500
+    monkeypatch.setattr(opening, "MAX_RATIO", 1000)
+    assert len(list(read_exchanges(gzip.compress(line * 8000), name="input"))) == 8000

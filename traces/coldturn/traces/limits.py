@@ -11,6 +11,13 @@ MAX_LINE = 256 * 1_048_576
 MAX_UNPACKED = 8192 * 1_048_576
 """Bytes that a compressed file may unpack to."""
 
+MAX_RATIO = 500
+"""How many times its size a file may unpack to beyond `MAX_SWOLLEN`. Gzip, whose memory is 32 KiB,
+makes recordings smaller by a factor of 5 to 50; files that were made to swell reach 1000."""
+
+MAX_SWOLLEN = 256 * 1_048_576
+"""Bytes that a compressed file may unpack to whatever its ratio."""
+
 MAX_BODY_UNPACKED = 256 * 1_048_576
 """Bytes that one compressed body may unpack to."""
 

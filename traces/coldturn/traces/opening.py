@@ -20,7 +20,7 @@ from coldturn.traces.errors import (
     MissingInputError,
     ReadFailedError,
 )
-from coldturn.traces.limits import MAX_DOCUMENT, MAX_LINE, MAX_UNPACKED
+from coldturn.traces.limits import MAX_DOCUMENT, MAX_LINE, MAX_RATIO, MAX_SWOLLEN, MAX_UNPACKED
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -90,6 +90,7 @@ class _Unpacked(io.RawIOBase):
     """A gzip stream that stops at a bound instead of filling the disk or the memory of its reader."""
 
     def __init__(self, packed: IO[bytes], name: str) -> None:
+        self._packed = packed
         self._file = gzip.GzipFile(fileobj=packed)
         self._name = name
 
@@ -111,8 +112,12 @@ class _Unpacked(io.RawIOBase):
             piece = self._file.read1(len(view))
         except (EOFError, OSError, zlib.error) as error:
             raise DamagedArchiveError(self._name) from error
-        if self._file.tell() > MAX_UNPACKED:
+        unpacked = self._file.tell()
+        if unpacked > MAX_UNPACKED:
             raise InputTooLargeError(self._name, "the unpacked content", MAX_UNPACKED)
+        if unpacked > MAX_SWOLLEN and unpacked > MAX_RATIO * self._packed.tell():
+            what = f"the content, which unpacks to {MAX_RATIO} times its size and more,"
+            raise InputTooLargeError(self._name, what, MAX_SWOLLEN)
         view[: len(piece)] = piece
         return len(piece)
 
