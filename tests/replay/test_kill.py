@@ -41,7 +41,8 @@ def test_killed_at_fifty_points_it_loses_at_most_the_exchange_in_flight_and_repl
         assert [entry.rpc.id for entry in entries if entry.rpc] == list(range(len(entries)))
     assert len({answered for _, answered in killed}) > 5
     report = replay([path for path, _ in killed], [POLICIES["stable"]], ReplayOptions())
-    assert report.errors == []
+    # An exchange that was torn is listed without a slug: the rest of its recording was replayed.
+    assert [error for error in report.errors if error.slug is not None] == []
     assert [one.policies[0].playback.unplayed for one in report.recordings] == [0] * KILLS
 
 
