@@ -25,7 +25,6 @@ from coldturn.replay.cli.app import COMMANDS, main
 
 ROOMS = (coldturn.reference, coldturn.traces, coldturn.analysis, coldturn.replay)
 ROOT = Path(__file__).parents[2]
-HELP_SECONDS = 0.5
 
 
 def launched(*arguments: str, encoding: str = "utf-8") -> subprocess.Popen[bytes]:
@@ -39,14 +38,9 @@ def launched(*arguments: str, encoding: str = "utf-8") -> subprocess.Popen[bytes
 PROGRAM = ("-m", "coldturn.replay.cli.app")
 
 
-def test_help_is_quick_and_imports_no_command() -> None:
-    seconds = []
-    for _ in range(3):
-        start = time.perf_counter()
-        with launched(*PROGRAM, "--help") as running:
-            help_text = running.communicate()[0].decode()
-        seconds.append(time.perf_counter() - start)
-    assert min(seconds) < HELP_SECONDS
+def test_help_imports_no_command() -> None:
+    with launched(*PROGRAM, "--help") as running:
+        help_text = running.communicate()[0].decode()
     for command in COMMANDS:
         assert command.name in help_text
     heavy = {"mcp", "polars", "vcr", "matplotlib", "pydantic", "msgspec"}

@@ -82,7 +82,9 @@ def endpoint_of(surface: Surface, environment: Mapping[str, str]) -> Endpoint:
         url=_checked(given or provider.base, provider.base_variable) + path,
         base_variable=provider.base_variable,
         key_variable=provider.key_variable,
-        headers={"content-type": "application/json", **_headers(provider, key)},
+        # A connection of its own per request: a kept one may be closed by the time a person answers, and what
+        # went into it cannot be repeated, since it may be billed.
+        headers={"content-type": "application/json", "connection": "close", **_headers(provider, key)},
         key=key,
     )
 
