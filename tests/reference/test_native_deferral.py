@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import mcp_types as types
@@ -18,7 +18,6 @@ from coldturn.reference.catalogue import CatalogueStore
 from coldturn.reference.connections import Hub, Limits
 from coldturn.reference.loop import run_turn
 from coldturn.reference.model import ScriptedModel
-from coldturn.reference.observer import NullObserver, StepInfo
 from coldturn.reference.policy import Policy
 from coldturn.reference.prefix.model import Surface
 from coldturn.reference.publish import InvalidSpecError, publish
@@ -27,6 +26,7 @@ from coldturn.reference.run import Host, Run, open_run
 from coldturn.reference.spec import AgentSpec, ConnectionSpec
 from coldturn.reference.surface.toolbox import UnsupportedPromotionError
 from coldturn.reference.wire.model import Reply, ToolCall
+from steps import Steps
 
 pytestmark = [pytest.mark.anyio, pytest.mark.requirement("RES-7")]
 
@@ -44,20 +44,6 @@ def fits(adapter: TypeAdapter[Any], value: object) -> None:
             waiting.extend(one.values())
         elif isinstance(one, Iterable) and not isinstance(one, str | bytes):
             waiting.extend(one)
-
-
-class Steps(NullObserver):
-    def __init__(self) -> None:
-        self.infos: list[StepInfo] = []
-
-    @contextmanager
-    def step(self, info: StepInfo) -> Iterator[Any]:
-        self.infos.append(info)
-        with super().step(info) as scope:
-            yield scope
-
-    def bodies(self) -> list[dict[str, Any]]:
-        return [json.loads(info.body) for info in self.infos]
 
 
 class Noon:

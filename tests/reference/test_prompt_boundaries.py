@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Sequence
 
 import anyio
 import pytest
@@ -14,7 +12,7 @@ from hypothesis import strategies as st
 
 from coldturn.reference.loop import run_turn
 from coldturn.reference.model import ScriptedModel
-from coldturn.reference.observer import NullObserver, StepInfo
+from coldturn.reference.observer import StepInfo
 from coldturn.reference.policy import POLICIES, Policy
 from coldturn.reference.prefix.model import Surface
 from coldturn.reference.prompt.elision import Limits, shorten
@@ -23,6 +21,7 @@ from coldturn.reference.run import Run
 from coldturn.reference.spec import AgentSpec
 from coldturn.reference.surface.model import CallOutcome, ToolSurface
 from coldturn.reference.wire.model import Reply, ToolCall
+from steps import Steps
 
 SMALL = {"result_tokens": 50, "batch_tokens": 120, "preview_chars": 10, "failure_chars": 30}
 MODELS = {
@@ -47,17 +46,6 @@ class SizedTools:
     async def call(self, call: ToolCall, *, turn: int, step: int, handle: str = "") -> CallOutcome:
         size = int(json.loads(call.arguments)["n"])
         return CallOutcome(f"{handle} " + "x" * abs(size), size < 0, "direct")
-
-
-class Steps(NullObserver):
-    def __init__(self) -> None:
-        self.infos: list[StepInfo] = []
-
-    @contextmanager
-    def step(self, info: StepInfo) -> Iterator[Any]:
-        self.infos.append(info)
-        with super().step(info) as scope:
-            yield scope
 
 
 class Fixed:

@@ -6,8 +6,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Any, Protocol
 
 import mcp_types as types
@@ -18,13 +18,14 @@ from coldturn.reference.catalogue import CatalogueStore
 from coldturn.reference.connections import Hub, Limits
 from coldturn.reference.loop import run_turn
 from coldturn.reference.model import ScriptedModel
-from coldturn.reference.observer import NullObserver, StepInfo
+from coldturn.reference.observer import StepInfo
 from coldturn.reference.policy import POLICIES, Policy
 from coldturn.reference.prefix.model import Surface, Zone
 from coldturn.reference.records import Described, ToolResult
 from coldturn.reference.run import Host, Run, open_run
 from coldturn.reference.spec import AgentSpec, ConnectionSpec, SkillSpec
 from coldturn.reference.wire.model import Reply, ToolCall
+from steps import Steps
 
 HOUR = 3600 * 10**9
 MODELS = {
@@ -40,17 +41,6 @@ class Server(Protocol):
     server: LowLevelServer[Any]
     calls: list[tuple[str, dict[str, Any]]]
     answers: dict[str, Callable[[dict[str, Any]], types.CallToolResult]]
-
-
-class Steps(NullObserver):
-    def __init__(self) -> None:
-        self.infos: list[StepInfo] = []
-
-    @contextmanager
-    def step(self, info: StepInfo) -> Iterator[Any]:
-        self.infos.append(info)
-        with super().step(info) as scope:
-            yield scope
 
 
 class Clock:

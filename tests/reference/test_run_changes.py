@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,6 @@ from coldturn.reference.catalogue import CatalogueStore
 from coldturn.reference.connections import Hub, Limits
 from coldturn.reference.loop import run_turn
 from coldturn.reference.model import ScriptedModel
-from coldturn.reference.observer import NullObserver, StepInfo
 from coldturn.reference.policy import Policy
 from coldturn.reference.prefix.model import Surface, Zone
 from coldturn.reference.records import ToolResult
@@ -25,20 +24,10 @@ from coldturn.reference.run import Host, Run, open_run
 from coldturn.reference.spec import AgentSpec, ConnectionSpec
 from coldturn.reference.surface.tiers import HEIGHT
 from coldturn.reference.wire.model import Reply, ToolCall
+from steps import Steps
 
 MakeServer = Callable[..., Any]
 Change = Callable[["Scene"], Any]
-
-
-class Steps(NullObserver):
-    def __init__(self) -> None:
-        self.infos: list[StepInfo] = []
-
-    @contextmanager
-    def step(self, info: StepInfo) -> Iterator[Any]:
-        self.infos.append(info)
-        with super().step(info) as scope:
-            yield scope
 
 
 class Noon:

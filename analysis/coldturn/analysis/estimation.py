@@ -10,11 +10,11 @@ from coldturn.analysis.estimator import RequestEstimator, Told
 from coldturn.analysis.findings import ReadError
 from coldturn.analysis.registry import CannotEvaluateError
 from coldturn.analysis.sources import SourceState, reply_of, was_refused
-from coldturn.reference.prefix.errors import ColdturnError, UnreadableBodyError
+from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.reference.prefix.lineage import Lineages
-from coldturn.reference.prefix.request import PromptRequest, read_request
+from coldturn.reference.prefix.request import PromptRequest
 from coldturn.traces.errors import NoRequestsError
-from coldturn.traces.exchange import EntryError, Exchange, ExchangeKind
+from coldturn.traces.exchange import EntryError, Exchange
 
 
 @dataclass(slots=True)
@@ -40,21 +40,10 @@ class Estimation:
             UnknownRulesError: There are no rules of the name that was given.
         """
         state = self._sources.setdefault(item.source, SourceState())
-        if isinstance(item, EntryError):
-            state.failed += 1
-            self.report.errors.append(ReadError(item.source, item.entry, item.message))
+        found = state.model_request(item, self._note)
+        if found is None or isinstance(item, EntryError):
             return
-        number = state.kinds[ExchangeKind.MODEL]
-        state.kinds[item.kind] += 1
-        if item.kind is not ExchangeKind.MODEL:
-            return
-        try:
-            request = read_request(item.request_body, url=item.url, fidelity=item.fidelity)
-        except UnreadableBodyError as error:
-            state.failed += 1
-            self.report.errors.append(ReadError(item.source, item.entry, str(error), error.slug))
-            return
-        state.read += 1
+        number, request = found
         if was_refused(item):
             self.report.totals.flags[Flag.FAILED] += 1
             return
@@ -63,15 +52,14 @@ class Estimation:
     def fail(self, source: str, error: ColdturnError) -> None:
         """Note that an input could not be read, or not to its end."""
         self._sources.setdefault(source, SourceState()).failed += 1
-        entry = getattr(error, "entry", None)
-        self.report.errors.append(ReadError(source, entry, str(error), error.slug))
+        self._note(source, getattr(error, "entry", None), str(error), error.slug)
 
     def finish(self, source: str) -> None:
         """Say that an input is at its end. One that held nothing to estimate is named in the errors."""
         state = self._sources.setdefault(source, SourceState())
         if not state.read and not state.failed:
             error = NoRequestsError(source, state.seen())
-            self.report.errors.append(ReadError(source, None, str(error), error.slug))
+            self._note(source, None, str(error), error.slug)
 
     def close(self) -> EstimateReport:
         """Add what shows only at the end, and return the report."""
@@ -79,6 +67,9 @@ class Estimation:
             recurring = scope.gauge.recurring() if scope.gauge else []
             self.report.notes += [f"{source}: {found.sentence}" for found in recurring]
         return self.report
+
+    def _note(self, source: str, entry: int | None, message: str, slug: str | None) -> None:
+        self.report.errors.append(ReadError(source, entry, message, slug))
 
     def _take(self, exchange: Exchange, request: PromptRequest, number: int) -> None:
         reply = reply_of(exchange, request)
@@ -98,9 +89,7 @@ class Estimation:
         self.report.add(told.row, told.reliability)
         if told.problem is not None:
             self.unanswered.append(told.problem)
-            self.report.errors.append(
-                ReadError(exchange.source, exchange.entry, str(told.problem), told.problem.slug)
-            )
+            self._note(exchange.source, exchange.entry, str(told.problem), told.problem.slug)
 
 
 def estimate(

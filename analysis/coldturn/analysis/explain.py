@@ -18,9 +18,9 @@ from coldturn.analysis.pair import PairOptions, finding_of
 from coldturn.analysis.settings import SettingsChange, changed_settings
 from coldturn.analysis.sources import NO_TEXT, SourceState, holds_no_text, reply_of, was_refused
 from coldturn.reference.prefix.causes import compare
-from coldturn.reference.prefix.errors import ColdturnError, UnreadableBodyError
+from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.reference.prefix.lineage import Lineages, Placement
-from coldturn.reference.prefix.request import PromptRequest, read_request
+from coldturn.reference.prefix.request import PromptRequest
 from coldturn.reference.tokens import estimate_tokens
 from coldturn.reference.wire.model import Reply
 from coldturn.traces.errors import NoRequestsError
@@ -51,21 +51,10 @@ class Explainer:
     def add(self, item: Exchange | EntryError) -> None:
         """Take the next exchange of its source; order within a source is the order of the recording."""
         state = self._sources.setdefault(item.source, SourceState())
-        if isinstance(item, EntryError):
-            state.failed += 1
-            self._note(item.source, item.entry, item.message)
+        found = state.model_request(item, self._note)
+        if found is None or isinstance(item, EntryError):
             return
-        number = state.kinds[ExchangeKind.MODEL]
-        state.kinds[item.kind] += 1
-        if item.kind is not ExchangeKind.MODEL:
-            return
-        try:
-            request = read_request(item.request_body, url=item.url, fidelity=item.fidelity)
-        except UnreadableBodyError as error:
-            state.failed += 1
-            self._note(item.source, item.entry, str(error), error.slug)
-            return
-        state.read += 1
+        number, request = found
         state.note_time(item)
         if holds_no_text(request):
             self._note(item.source, item.entry, NO_TEXT)

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
-from coldturn.reference.prefix.request import PromptRequest
+from coldturn.reference.prefix.errors import UnreadableBodyError
+from coldturn.reference.prefix.request import PromptRequest, read_request
 from coldturn.reference.prefix.strings import Flag
 from coldturn.reference.wire import decode_reply
 from coldturn.reference.wire.errors import ProviderError, UnreadableReplyError
 from coldturn.reference.wire.model import Reply
-from coldturn.traces.exchange import Exchange, ExchangeKind
+from coldturn.traces.exchange import EntryError, Exchange, ExchangeKind
 
 _BAD_REQUEST = 400
+
+Note: TypeAlias = Callable[[str, int | None, str, str | None], None]
+"""Takes source, entry, message and slug of what cannot be read."""
 
 
 @dataclass(slots=True)
@@ -29,6 +35,30 @@ class SourceState:
     failed: int = 0
     read: int = 0
     undated: list[int] = field(default_factory=list)
+
+    def model_request(self, item: Exchange | EntryError, note: Note) -> tuple[int, PromptRequest] | None:
+        """Count an item; of a model request that can be read give its number in this source and what it says.
+
+        Args:
+            item: The next of its source.
+            note: Called with source, entry, message and slug of what cannot be read.
+        """
+        if isinstance(item, EntryError):
+            self.failed += 1
+            note(item.source, item.entry, item.message, None)
+            return None
+        number = self.kinds[ExchangeKind.MODEL]
+        self.kinds[item.kind] += 1
+        if item.kind is not ExchangeKind.MODEL:
+            return None
+        try:
+            request = read_request(item.request_body, url=item.url, fidelity=item.fidelity)
+        except UnreadableBodyError as error:
+            self.failed += 1
+            note(item.source, item.entry, str(error), error.slug)
+            return None
+        self.read += 1
+        return number, request
 
     def seen(self) -> list[str]:
         """What else it held, in words."""
