@@ -25,7 +25,7 @@ _PROMPT = "> "
 
 
 def run(
-    agent: Annotated[Path, typer.Argument(metavar="AGENT.TOML", help="The agent: a [spec], and its policy.")],
+    agent: Annotated[Path, typer.Argument(metavar="AGENT.TOML", help="The agent: its spec, and its policy.")],
     message: Annotated[
         str | None,
         typer.Option("--message", metavar="TEXT", help="Take one turn with this message and exit."),
