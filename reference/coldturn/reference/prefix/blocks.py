@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from itertools import chain
 from operator import attrgetter
@@ -15,6 +16,21 @@ from coldturn.reference.prefix.reading import PlacedGroup
 _facts_of, _digest_of, _pieces_of = attrgetter("content.facts"), attrgetter("digest"), attrgetter("pieces")
 _FEW = 128
 """A slice that is shorter is made by itself; who looks at more elements than that will look at all."""
+
+
+_ELEMENT = re.compile(r"\$\.(\w+)(?:\[(\d+)\])?")
+
+
+def element_named(groups: Sequence[PlacedGroup], path: str) -> int | None:
+    """The element, counted over all groups, that a JSON path stands in; None when there is none."""
+    match = _ELEMENT.match(path)
+    base = 0
+    for placed in groups:
+        if match is not None and placed.group.key == match[1]:
+            index = int(match[2] or 0)
+            return base + index if index < len(placed.elements) else None
+        base += len(placed.elements)
+    return None
 
 
 class Blocks(Sequence[Block]):
@@ -75,8 +91,9 @@ class Blocks(Sequence[Block]):
         return chain.from_iterable(self._of(element) for element in range(first, end))
 
     def within(self, zones: Collection[Zone]) -> list[int]:
-        """Indices of the blocks that stand in some zones; none is made unless labels may have moved it."""
-        if self._labels.zones:
+        """Indices of the blocks that stand in some zones; none is made but those that labels name."""
+        moved = self._moved()
+        if len(moved) >= _FEW:
             return [index for index, block in enumerate(self._every()) if block.zone in zones]
         found: list[int] = []
         first = 0
@@ -87,6 +104,19 @@ class Blocks(Sequence[Block]):
             if placed.group.zone in zones:
                 found += range(self._ends[inner], self._ends[end])
             first = end
+        return self._with_moved(found, moved, zones)
+
+    def _moved(self) -> list[int]:
+        """The elements that labels name, in order."""
+        named = (element_named(self._groups, path) for path in self._labels.zones)
+        return sorted({element for element in named if element is not None})
+
+    def _with_moved(self, found: list[int], moved: list[int], zones: Collection[Zone]) -> list[int]:
+        """Indices by the dialect, with those of labelled elements as their labels have it."""
+        for element in moved:
+            start, end = self._ends[element], self._ends[element + 1]
+            inside = [start + at for at, block in enumerate(self._of(element)) if block.zone in zones]
+            found[bisect_left(found, start) : bisect_left(found, end)] = inside
         return found
 
     def digests(self) -> list[bytes]:

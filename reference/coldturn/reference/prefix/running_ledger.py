@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
+from coldturn.reference.prefix.blocks import element_named
 from coldturn.reference.prefix.difference import common_length
 from coldturn.reference.prefix.ledger import Ledger, LedgerState, SegmentHash, finished
 from coldturn.reference.prefix.request import PromptRequest
 
 _KEPT = 8
 """Places near the end of a request at which the next one may go on."""
-
-_ELEMENT = re.compile(r"\$\.(\w+)(?:\[(\d+)\])?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +68,8 @@ def _repeated(was: PromptRequest, now: PromptRequest) -> int:
         return 0
     limit = min(len(was.contents), len(now.contents))
     for path, _ in was.labels.zones.items() ^ now.labels.zones.items():
-        limit = min(limit, _element(now, path))
+        # A path that names nothing lets nothing be relied on.
+        limit = min(limit, element_named(now.groups, path) or 0)
     return min(limit, common_length(was.contents, now.contents))
 
 
@@ -81,14 +80,3 @@ def _shape(request: PromptRequest) -> list[tuple[str, bool, int, int]]:
         found.append((placed.group.key, placed.listed, placed.leading, begins))
         begins += len(placed.elements)
     return found
-
-
-def _element(request: PromptRequest, path: str) -> int:
-    """The ordinal of the element that a path names; 0 when it names none, so that nothing is relied on."""
-    match = _ELEMENT.match(path)
-    base = 0
-    for placed in request.groups:
-        if match is not None and placed.group.key == match[1]:
-            return base + int(match[2] or 0)
-        base += len(placed.elements)
-    return 0
