@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 
+from coldturn.analysis.estimates import EstimateReport, Flag
 from coldturn.replay.cli.app import main
+from coldturn.replay.cli.estimate_view import estimate_text
 
 TEXT = "word " * 2_000
 URL = "https://api.openai.com/v1/chat/completions"
@@ -78,6 +80,15 @@ def test_three_columns_for_people(run: Run, log: str) -> None:
     assert rows["ceiling (estimated)"] == ["5,000", "7,500", "66.7 %"]
     assert rows["should have hit (estimated)"] == ["4,864", "7,500", "64.9 %"]
     assert rows["did hit (reported)"] == ["3,712", "7,500", "49.5 %"]
+    assert "rules: openai-gpt-5.4 (3)" in ran.out
+
+
+def test_every_flag_has_words() -> None:
+    report = EstimateReport()
+    report.totals.flags.update(Flag)
+    lines = estimate_text(report).splitlines()
+    for flag in Flag:
+        assert any(re.fullmatch(rf"{flag}: 1  \w.+", line) for line in lines)
 
 
 def test_three_columns_for_machines(run: Run, log: str) -> None:

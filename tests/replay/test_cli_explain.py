@@ -79,6 +79,15 @@ def test_a_break_is_told_in_a_few_lines(run: Run) -> None:
     assert len(ran.out.splitlines()) <= 12
 
 
+def test_places_say_what_they_count(run: Run) -> None:
+    wire = json.dumps(body("a", "b", system=GROWN)).index("- grep")
+    out = run("explain", broken_pair()).out
+    assert f"behind byte {GROWN.index('- grep')} of the prompt (byte {wire} of the newer body)" in out
+    Path("a.md").write_text("one two", encoding="utf-8")
+    Path("b.md").write_text("one three", encoding="utf-8")
+    assert "behind byte 5 of the text" in run("diff", "--text", "a.md", "b.md").out
+
+
 def test_json_goes_to_standard_output_alone(run: Run) -> None:
     ran = run("explain", broken_pair(), "--json")
     assert ran.code == 0

@@ -50,6 +50,7 @@ def test_a_line_per_step(tape: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "common" in lines[1]
     assert "break clock_in_prefix in system" in lines[2]
     assert "(longest-prefix-1024-128)" in lines[3]
+    assert "  script: derived from the recording alone" in out
     assert "Files: sessions 1, calls 2, lists 1" in out
     assert "recorded MCP exchanges: 4 played, 0 not" in out
 

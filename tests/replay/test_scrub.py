@@ -249,7 +249,7 @@ def test_the_command(
     assert _run(str(old), "-o", str(new)) == 2
     assert "recording-exists" in capsys.readouterr().err
     assert _run(str(new), "--check") == 0
-    assert "holds nothing" in capsys.readouterr().out
+    assert "nothing to clean" in capsys.readouterr().out
     monkeypatch.setenv("MY_KEY", "long words in")
     assert _run(str(new), "--in-place", "--secret-env", "MY_KEY", "--json") == 0
     assert json.loads(capsys.readouterr().out)["values"] == {"MY_KEY": 40}

@@ -135,7 +135,9 @@ def test_the_file_stands_beside_the_recording_and_is_taken_from_there(
     assert captured.out == f"{path}\n"
     assert "1 turns, 1 calls, 1 servers" in captured.err
     path.write_text(path.read_text().replace("(The recording holds no words", "(Changed: no words"))
-    assert open_replayable(cassette).script.session.turns[0].user.startswith("(Changed")
+    opened = open_replayable(cassette)
+    assert opened.script.session.turns[0].user.startswith("(Changed")
+    assert opened.session_file == str(path)
 
 
 def test_a_file_that_is_there_is_left_alone(

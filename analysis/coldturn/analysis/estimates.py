@@ -130,6 +130,7 @@ class Totals:
     expected_estimated: float | None = None
     cost_estimated: CostEstimate | None = None
     flags: Counter[Flag] = field(default_factory=Counter)
+    rules: Counter[str] = field(default_factory=Counter)
     _input_of_read: int = 0
     _input_of_reported: int = 0
     _read_of_reported: int = 0
@@ -138,6 +139,8 @@ class Totals:
         """Count one request."""
         self.requests += 1
         self.flags.update(one.flags)
+        if one.rules is not None:
+            self.rules[one.rules] += 1
         self.input_estimated += one.input_estimated
         self.ceiling_estimated += one.ceiling_estimated
         self.input_reported = _sum(self.input_reported, one.input_reported)

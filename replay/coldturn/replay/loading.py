@@ -29,6 +29,7 @@ class OpenedRecording:
         source: Its name as the user gave it.
         addresses: Recorded address of each of the Spec's connections, by connection id.
         label: Its short name: it goes into traces, which are the same wherever the file lies.
+        session_file: Where the script was read; None when the recording alone implies it.
     """
 
     source: str
@@ -36,6 +37,7 @@ class OpenedRecording:
     script: Script
     addresses: dict[str, str]
     label: str
+    session_file: str | None = None
 
 
 def recording_label(source: str) -> str:
@@ -97,7 +99,7 @@ def _with_session(path: Path, source: str) -> OpenedRecording:
     addresses = _addresses(path, session, endpoints)
     _check_names(path, session)
     script = Script(session, endpoints, clocked=session.clocked)
-    return OpenedRecording(source, recording, script, addresses, recording_label(source))
+    return OpenedRecording(source, recording, script, addresses, recording_label(source), str(path))
 
 
 def _addresses(path: Path, session: Session, endpoints: tuple[Endpoint, ...]) -> dict[str, str]:

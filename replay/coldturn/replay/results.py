@@ -211,6 +211,7 @@ class RecordingResult:
         notes: What was left out or taken for something, in words.
         ablation: What each choice of the first policy is worth, the dearest first; None when not asked for.
         errors: Entries that could not be read; the rest was replayed.
+        session_file: Where the script was read; None when the recording alone implies it.
     """
 
     source: str
@@ -220,6 +221,7 @@ class RecordingResult:
     notes: tuple[str, ...] = ()
     ablation: tuple[Flip, ...] | None = None
     errors: tuple[ReadError, ...] = ()
+    session_file: str | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The published shape, all keys present."""

@@ -63,6 +63,7 @@ def _result(opened: OpenedRecording, done: Sequence[PolicyResult]) -> RecordingR
         unmapped_calls=opened.script.unmapped,
         policies=tuple(done),
         notes=opened.script.notes,
+        session_file=opened.session_file,
         errors=tuple(ReadError(opened.source, one.entry, one.message) for one in opened.recording.torn),
     )
 

@@ -69,6 +69,7 @@ def estimate(  # noqa: PLR0913, PLR0917 - a command's options are its parameters
 
     Three columns stay apart: the ceiling (a cache without bounds), what the rules say should have hit, and
     what the provider reported. Rules are chosen by format, host and model; without any, nothing is guessed.
+    The text shows totals; --json has a row per request.
 
     Examples:
         coldturn estimate recordings/ --validate

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from coldturn.analysis.estimates import Difference, EstimateReport, RequestEstimate
+from coldturn.analysis.estimates import Difference, EstimateReport, Flag, RequestEstimate
 from coldturn.analysis.prices import CostEstimate
 from coldturn.analysis.rates import format_rate
 from coldturn.analysis.ruleset import RuleSet
@@ -17,6 +17,19 @@ _WORDS = {
     Difference.WARM_BEFORE: "read what no request of the recording had sent: the cache was warm before it",
     Difference.LAGGED: "the provider read less than its rules allow: lag, routing or eviction",
     Difference.MORE: "the provider read more than its rules allow: the rule is wrong here, or a parameter",
+}
+_FLAG_WORDS = {
+    Flag.NO_TIME: "no start time, so lifetimes could not be applied",
+    Flag.TIME_GOES_BACK: "starts before an earlier request; taken to be simultaneous",
+    Flag.NO_RULES: "nothing to estimate by",
+    Flag.HOST_ASSUMED: "no address in the recording; taken for the provider's own service",
+    Flag.REFUSED: "the provider would answer 400",
+    Flag.CONTESTED: "hangs on a point on which sources disagree",
+    Flag.FAILED: "answered with an error; caches nothing and has no row",
+    Flag.LENGTH_MISMATCH: "the length does not fit the number of blocks",
+    Flag.EARLIER_RESPONSE_MISSING: "continues a response that the recording does not hold",
+    Flag.REASONING_INVALIDATED: "reasoning is sent again behind a prefix that changed; it counts for nothing",
+    Flag.HIDDEN_INPUT: "the provider counts much more than was sent",
 }
 
 
@@ -32,10 +45,16 @@ def estimate_text(report: EstimateReport) -> str:
         _row("did hit (reported)", read if of_read else None, of_read),
     ]
     lines = [f"{totals.requests:,} request{'s' * (totals.requests != 1)}", "", *_table(rows)]
+    if totals.rules:
+        used = ", ".join(f"{name} ({count:,})" for name, count in totals.rules.most_common())
+        lines += ["", f"rules: {used}"]
     if totals.cost_estimated is not None:
         lines += ["", _cost(totals.cost_estimated)]
     if totals.flags:
-        lines += ["", *(f"{flag}: {count:,}" for flag, count in sorted(totals.flags.items()))]
+        lines += [
+            "",
+            *(f"{flag}: {count:,}  {_FLAG_WORDS[flag]}" for flag, count in sorted(totals.flags.items())),
+        ]
     if report.notes:
         lines += ["", *report.notes]
     return "\n".join(lines)

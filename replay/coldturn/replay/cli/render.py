@@ -104,14 +104,23 @@ def _facts(found: Finding) -> Iterator[tuple[str, str]]:
     lost = f"{_count(found.lost_bytes, 'byte')}, about {tokens} (estimated)"
     bytes_ = "byte" if abs(found.delta_bytes) == 1 else "bytes"
     change = f"; the change is {found.delta_bytes:+,} {bytes_}" if found.delta_bytes else ""
-    stood = "" if found.offset is None else f" behind byte {found.offset:,}"
-    yield "lost", f"{lost}{stood}{change}"
+    yield "lost", f"{lost}{_behind(found)}{change}"
     if found.names:
         more = len(found.names) - _SHOWN_NAMES
         names = ", ".join(visible(name) for name in found.names[:_SHOWN_NAMES])
         yield "names", names + (f" and {more} more" if more > 0 else "")
     if found.later:
         yield "behind", "; ".join(f"{later.cause} ({later.zone.value})" for later in found.later)
+
+
+def _behind(found: Finding) -> str:
+    """Content bytes in common, and the byte of the newer file at which they end."""
+    if found.offset is None:
+        return ""
+    if found.segment == "text":
+        return f" behind byte {found.offset:,} of the text"
+    body = "" if found.wire_offset is None else f" (byte {found.wire_offset:,} of the newer body)"
+    return f" behind byte {found.offset:,} of the prompt{body}"
 
 
 def _groups(findings: Sequence[Finding], *, folded: bool) -> Iterator[list[Finding]]:

@@ -138,7 +138,8 @@ def _print(report: ReplayReport, *, as_json: bool, compared: bool) -> None:
 
 
 def _text(recording: RecordingResult, *, compared: bool) -> list[str]:
-    lines = [recording.source, *(f"  {line}" for line in connection_lines(recording))]
+    script = recording.session_file or "derived from the recording alone"
+    lines = [recording.source, f"  script: {script}", *(f"  {line}" for line in connection_lines(recording))]
     if recording.unmapped_calls:
         lines.append(f"  calls of tools that belong to no recorded server: {recording.unmapped_calls}")
     if recording.ablation is not None:

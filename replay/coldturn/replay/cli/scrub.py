@@ -54,9 +54,10 @@ def scrub(
     if json:
         print_json({"file": str(file), "values": dict(done.values), "headers": dict(done.headers)})
     else:
+        counted = [_counted("value", done.values), _counted("header", done.headers)]
+        found = " and ".join(one for one in counted if one)
         verb = "holds" if check else "cleaned of"
-        found = [_counted("value", done.values), _counted("header", done.headers)]
-        stdout().print(f"{file}: {verb} {' and '.join(one for one in found if one) or 'nothing'}")
+        stdout().print(f"{file}: {verb} {found}" if found else f"{file}: nothing to clean")
     raise typer.Exit(ExitCode.FINDING if check and done.total else ExitCode.FINE)
 
 
