@@ -26,6 +26,8 @@ def diff(
 ) -> None:
     """Compare two request bodies, or two plain texts: the first difference, its cause and what to do.
 
+    Each file holds one request, or one text; - stands for standard input.
+
     Examples:
         coldturn diff before.json after.json
 

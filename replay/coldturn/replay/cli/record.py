@@ -22,7 +22,17 @@ if TYPE_CHECKING:
 
 DEFAULT_PORT = 8484
 
-record = typer.Typer(no_args_is_help=True, help="Record any agent's traffic into a cassette.")
+_HELP = """Record any agent's traffic into a cassette.
+
+The proxy takes what is reached by address, the shim what is started as a process.
+
+Examples:
+    coldturn record proxy --upstream https://api.anthropic.com --out session.jsonl
+
+    coldturn record stdio --out session.jsonl --name time -- uvx mcp-server-time
+"""
+
+record = typer.Typer(no_args_is_help=True, help=_HELP)
 
 Out = Annotated[Path, typer.Option("--out", metavar="FILE", help="The recording: .jsonl (or .yaml, .json).")]
 

@@ -10,7 +10,15 @@ import typer
 from coldturn.replay.cli.common import say, stdout
 from coldturn.replay.cli.options import usage_error
 
-session = typer.Typer(no_args_is_help=True, help="The script of a recording: user turns, decisions, clock.")
+_HELP = """The script of a recording: user turns, decisions, clock.
+
+A file that can be edited; a replay takes it when it lies beside the recording.
+
+Examples:
+    coldturn session init session.jsonl
+"""
+
+session = typer.Typer(no_args_is_help=True, help=_HELP)
 
 
 @session.callback()
