@@ -26,7 +26,7 @@ import msgspec
 
 from benchmarks.__main__ import print_figures
 from coldturn.analysis.block_trace import BlockEstimation, BlockRequest, read_block_trace
-from coldturn.analysis.estimates import EstimateReport
+from coldturn.analysis.estimate_report import EstimateReport
 from coldturn.analysis.registry import shipped, with_parameters
 
 REQUESTS = 1_000_000

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from coldturn.analysis.estimates import EstimateReport, RequestEstimate
+from coldturn.analysis.estimate_report import EstimateReport, RequestEstimate
 from coldturn.analysis.estimation import estimate
 from coldturn.analysis.estimator import RequestEstimator
 from coldturn.analysis.scope import EstimateOptions

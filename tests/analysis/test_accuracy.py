@@ -24,7 +24,7 @@ from benchmarks.accuracy_sessions import (
 
 from coldturn.analysis.curves_inputs import block_curves
 from coldturn.analysis.entries.store import TouchOrder
-from coldturn.analysis.estimates import Difference, EstimateReport
+from coldturn.analysis.estimate_report import Difference, EstimateReport
 from coldturn.analysis.estimation import estimate
 from coldturn.traces.readers import read_exchanges
 

@@ -10,7 +10,7 @@ import pytest
 
 from analysis.exchanges import ANTHROPIC, CHAT, DEEPSEEK, OPENAI, exchange, reads, report, rows, words
 from coldturn.analysis.block_trace import BlockEstimation, NoBlockRulesError, read_block_trace
-from coldturn.analysis.estimates import EstimateReport, Flag
+from coldturn.analysis.estimate_report import EstimateReport, Flag
 from coldturn.analysis.estimation import Estimation
 from coldturn.analysis.estimator import RequestEstimator
 from coldturn.analysis.explain import Explainer, explain

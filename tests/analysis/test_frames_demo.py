@@ -13,7 +13,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from coldturn.analysis import frames
-from coldturn.analysis.estimate import LONGEST_PREFIX
+from coldturn.analysis.longest_prefix import LONGEST_PREFIX
 from coldturn.traces.span_reader import SpanRow, read_spans
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from coldturn.analysis.estimates import EstimateReport
+from coldturn.analysis.estimate_report import EstimateReport
 from coldturn.analysis.estimation import estimate
 from coldturn.traces.readers import read_exchanges
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from coldturn.analysis.estimates import EstimateReport, Flag
-from coldturn.replay.cli.app import main
+from cli_runs import Run, runner
+from coldturn.analysis.estimate_report import EstimateReport, Flag
 from coldturn.replay.cli.estimate_view import estimate_text
 
 TEXT = "word " * 2_000
@@ -21,34 +19,11 @@ URL = "https://api.openai.com/v1/chat/completions"
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-@dataclass(frozen=True)
-class Ran:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> dict[str, Any]:
-        value: dict[str, Any] = json.loads(self.out)
-        return value
-
-
-Run = Callable[..., Ran]
-
-
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run the program in an empty folder."""
     monkeypatch.chdir(tmp_path)
-
-    def runner(*arguments: str) -> Ran:
-        with pytest.raises(SystemExit) as left:
-            main(arguments)
-        printed = capsys.readouterr()
-        code = left.value.code
-        return Ran(code if isinstance(code, int) else 0, printed.out, printed.err)
-
-    return runner
+    return runner(capsys)
 
 
 def line(model: str = "gpt-4o", url: str = URL, read: int | None = None, **more: Any) -> str:  # noqa: ANN401 - JSON
@@ -198,7 +173,7 @@ def test_the_registry_is_listed_as_the_page_has_it(run: Run) -> None:
 
 
 def test_the_page_explains_every_flag_and_its_example_is_a_rule(run: Run, log: str) -> None:
-    from coldturn.analysis.estimates import Flag
+    from coldturn.analysis.estimate_report import Flag
 
     page = (DOCS / "providers.md").read_text(encoding="utf-8")
     assert set(Flag) == {

@@ -5,14 +5,12 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from coldturn.replay.cli.app import main
+from cli_runs import Ran, Run, runner
 
 SYSTEM = "You are careful.\n\n## Tool Catalog\n- read: reads\n\n## Rules\n" + "Be brief. " * 60
 
@@ -25,34 +23,11 @@ def body(*users: str, system: str = SYSTEM) -> dict[str, Any]:
 GROWN = SYSTEM.replace("- read: reads\n", "- read: reads\n- grep: finds\n")
 
 
-@dataclass(frozen=True)
-class Ran:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> dict[str, Any]:
-        value: dict[str, Any] = json.loads(self.out)
-        return value
-
-
-Run = Callable[..., Ran]
-
-
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run the program in an empty folder."""
     monkeypatch.chdir(tmp_path)
-
-    def runner(*arguments: str) -> Ran:
-        with pytest.raises(SystemExit) as left:
-            main(arguments)
-        captured = capsys.readouterr()
-        assert "Traceback" not in captured.err
-        return Ran(int(left.value.code or 0), captured.out, captured.err)
-
-    return runner
+    return runner(capsys)
 
 
 def written(name: str, *values: object) -> str:

@@ -9,7 +9,7 @@ import msgspec
 
 from coldturn.analysis.entries.ceiling import Ceiling
 from coldturn.analysis.entries.prefix import BlockCache
-from coldturn.analysis.estimates import EstimateReport, Flag, RequestEstimate
+from coldturn.analysis.estimate_report import EstimateReport, Flag, RequestEstimate
 from coldturn.analysis.findings import ReadError
 from coldturn.analysis.registry import CannotEvaluateError
 from coldturn.analysis.ruleset import EntryModel, Parameters, RuleSet

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from coldturn.analysis.estimates import EstimateReport, Flag
+from coldturn.analysis.estimate_report import EstimateReport, Flag
 from coldturn.analysis.estimator import RequestEstimator, Told
 from coldturn.analysis.findings import ReadError
 from coldturn.analysis.registry import CannotEvaluateError

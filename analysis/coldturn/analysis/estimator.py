@@ -12,7 +12,7 @@ import msgspec
 
 from coldturn.analysis.chains import Chains
 from coldturn.analysis.entries.request import CacheRequest
-from coldturn.analysis.estimates import BLOCK, Flag, RequestEstimate
+from coldturn.analysis.estimate_report import BLOCK, Flag, RequestEstimate
 from coldturn.analysis.layout import Layout
 from coldturn.analysis.partial import partial_of, shared_links
 from coldturn.analysis.placement import Placed, place, request_ttl

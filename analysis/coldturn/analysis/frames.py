@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from coldturn.analysis import columns
-from coldturn.analysis.estimate import LongestPrefix, StepEstimate
+from coldturn.analysis.longest_prefix import LongestPrefix, StepEstimate
 from coldturn.analysis.packed import Definition, definitions, unpack
 from coldturn.analysis.rates import rate
 from coldturn.traces import names

@@ -9,7 +9,7 @@ from math import isfinite
 from coldturn.analysis.entries.ceiling import Ceiling
 from coldturn.analysis.entries.prefix import PrefixCache
 from coldturn.analysis.entries.request import CacheRequest, Partial, Reading, Simulator
-from coldturn.analysis.estimates import Flag
+from coldturn.analysis.estimate_report import Flag
 from coldturn.analysis.hidden import HiddenGauge
 from coldturn.analysis.layout import Layout
 from coldturn.analysis.layout_maker import LayoutMaker

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 
-from coldturn.analysis.estimate import LongestPrefix
+from coldturn.analysis.longest_prefix import LongestPrefix
 from coldturn.analysis.pair import PairOptions, finding_of
 from coldturn.reference.observer import (
     Observer,

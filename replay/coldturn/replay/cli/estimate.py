@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from coldturn.analysis.block_trace import BlockEstimation, read_block_trace
-from coldturn.analysis.estimates import EstimateReport
+from coldturn.analysis.estimate_report import EstimateReport
 from coldturn.analysis.estimation import Estimation
 from coldturn.analysis.estimator import RequestEstimator, registry_with
 from coldturn.analysis.registry import CannotEvaluateError, Registry

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from coldturn.analysis.estimates import Difference, EstimateReport, Flag, RequestEstimate
+from coldturn.analysis.estimate_report import Difference, EstimateReport, Flag, RequestEstimate
 from coldturn.analysis.prices import CostEstimate
 from coldturn.analysis.rates import format_rate
 from coldturn.analysis.ruleset import RuleSet

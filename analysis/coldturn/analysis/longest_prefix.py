@@ -1,4 +1,4 @@
-"""Estimated cache reads by one simple rule; entry models of particular providers come on top of it later."""
+"""Estimated cache reads by one simple rule: what replays and frames show; provider rules are `entries`."""
 
 from __future__ import annotations
 

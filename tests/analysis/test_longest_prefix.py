@@ -9,9 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coldturn.analysis.estimate import LongestPrefix, StepEstimate
 from coldturn.analysis.frames import steps
+from coldturn.analysis.longest_prefix import (
+    GRID_TOKENS,
+    LONGEST_PREFIX,
+    MINIMUM_TOKENS,
+    LongestPrefix,
+    StepEstimate,
+)
 from coldturn.analysis.rates import format_rate, rate
+from coldturn.analysis.registry import shipped
 from coldturn.reference.prefix.ledger import ledger_of
 from coldturn.reference.prefix.request import read_request
 from coldturn.traces.otlp import SpanFile
@@ -173,3 +180,8 @@ def test_a_rate_is_a_fraction_or_unknown() -> None:
     assert rate(1, 4) == 0.25
     assert rate(0, 4) == 0
     assert rate(None, 4) is rate(1, 0) is rate(1, None) is None
+
+
+def test_the_registry_and_replays_mean_the_same_rule() -> None:
+    parameters = shipped().named(LONGEST_PREFIX).parameters
+    assert (parameters.minimum, parameters.granularity) == (MINIMUM_TOKENS, GRID_TOKENS)
