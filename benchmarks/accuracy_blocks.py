@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from coldturn.analysis.block_trace import BlockRequest, read_block_trace
-from coldturn.analysis.curves_inputs import Curves, block_curves
+from coldturn.analysis.curves.block_trace import BlockRequest, read_block_trace
+from coldturn.analysis.curves.inputs import Curves, block_curves
 from coldturn.analysis.entries.prefix import BlockCache
 from coldturn.analysis.entries.store import EntryStore, TouchOrder
 

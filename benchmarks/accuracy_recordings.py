@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
-from coldturn.analysis.estimate_report import Difference, EstimateReport, Flag, RequestEstimate
-from coldturn.analysis.estimation import Estimation
+from coldturn.analysis.estimates.estimation import Estimation
+from coldturn.analysis.estimates.report import Difference, EstimateReport, Flag, RequestEstimate
 from coldturn.analysis.rates import format_rate
 from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.traces.readers import read_exchanges

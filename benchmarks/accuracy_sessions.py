@@ -14,10 +14,10 @@ from enum import StrEnum
 from pathlib import Path
 
 from coldturn.analysis.entries.request import CacheRequest
+from coldturn.analysis.estimates.registry import shipped
+from coldturn.analysis.estimates.ruleset import Parameters, RuleSet
+from coldturn.analysis.estimates.simulate import simulator
 from coldturn.analysis.rates import format_rate
-from coldturn.analysis.registry import shipped
-from coldturn.analysis.ruleset import Parameters, RuleSet
-from coldturn.analysis.simulate import simulator
 from coldturn.reference.prefix.model import Surface
 
 FILE = "sessions/mini-swe-agent_truth.tsv"

@@ -25,9 +25,9 @@ from random import Random
 import msgspec
 
 from benchmarks.__main__ import print_figures
-from coldturn.analysis.block_trace import BlockEstimation, BlockRequest, read_block_trace
-from coldturn.analysis.estimate_report import EstimateReport
-from coldturn.analysis.registry import shipped, with_parameters
+from coldturn.analysis.curves.block_trace import BlockEstimation, BlockRequest, read_block_trace
+from coldturn.analysis.estimates.registry import shipped, with_parameters
+from coldturn.analysis.estimates.report import EstimateReport
 
 REQUESTS = 1_000_000
 SHORT_RUN = 50_000

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import msgspec
 
-from coldturn.analysis.explain import explain
+from coldturn.analysis.breaks.explain import explain
 from coldturn.reference.prefix.causes import compare
 from coldturn.reference.prefix.lineage import Lineages
 from coldturn.reference.prefix.request import read_request

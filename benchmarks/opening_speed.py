@@ -18,10 +18,10 @@ import yaml
 from vcr.persisters.filesystem import FilesystemPersister
 from vcr.serializers import yamlserializer
 
-from coldturn.replay.capture import SyncCaptureTransport
-from coldturn.replay.convert import convert_file
-from coldturn.replay.recorder import Recorder
-from coldturn.replay.recording import open_recording
+from coldturn.replay.capture.recorder import Recorder
+from coldturn.replay.capture.transport import SyncCaptureTransport
+from coldturn.replay.files.convert import convert_file
+from coldturn.replay.playback.recording import open_recording
 
 ENTRIES = 14_000
 ANSWER_BYTES = 700

@@ -23,10 +23,10 @@ import uvicorn
 from mcp import Client
 from mcp.server.mcpserver import MCPServer
 
-from coldturn.replay.playback import Playback
-from coldturn.replay.recorder import Recorder
-from coldturn.replay.recording import Recording, open_recording
-from coldturn.replay.transports import captured_http, over_http
+from coldturn.replay.capture.clients import captured_http, over_http
+from coldturn.replay.capture.recorder import Recorder
+from coldturn.replay.playback.recording import Recording, open_recording
+from coldturn.replay.playback.transport import Playback
 
 CALLS = 500
 ROUNDS = 5

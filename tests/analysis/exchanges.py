@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from coldturn.analysis.estimate_report import EstimateReport, RequestEstimate
-from coldturn.analysis.estimation import estimate
-from coldturn.analysis.estimator import RequestEstimator
-from coldturn.analysis.scope import EstimateOptions
+from coldturn.analysis.estimates.estimation import estimate
+from coldturn.analysis.estimates.estimator import RequestEstimator
+from coldturn.analysis.estimates.report import EstimateReport, RequestEstimate
+from coldturn.analysis.estimates.scope import EstimateOptions
 from coldturn.reference.prefix.model import Fidelity
 from coldturn.traces.exchange import Exchange, ExchangeKind
 

@@ -22,10 +22,10 @@ from benchmarks.accuracy_sessions import (
     rules_of,
 )
 
-from coldturn.analysis.curves_inputs import block_curves
+from coldturn.analysis.curves.inputs import block_curves
 from coldturn.analysis.entries.store import TouchOrder
-from coldturn.analysis.estimate_report import Difference, EstimateReport
-from coldturn.analysis.estimation import estimate
+from coldturn.analysis.estimates.estimation import estimate
+from coldturn.analysis.estimates.report import Difference, EstimateReport
 from coldturn.traces.readers import read_exchanges
 
 

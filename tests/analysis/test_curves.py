@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coldturn.analysis.block_trace import BlockRequest, read_block_trace
-from coldturn.analysis.curves import Curve, NotPrefixesError, StackDistances
-from coldturn.analysis.curves_chart import curves_chart
-from coldturn.analysis.curves_inputs import block_curves, exchange_curves
-from coldturn.analysis.curves_sums import GrowingSums
+from coldturn.analysis.curves.block_trace import BlockRequest, read_block_trace
+from coldturn.analysis.curves.chart import curves_chart
+from coldturn.analysis.curves.curves import Curve, NotPrefixesError, StackDistances
+from coldturn.analysis.curves.inputs import block_curves, exchange_curves
+from coldturn.analysis.curves.sums import GrowingSums
 from coldturn.analysis.entries.prefix import BlockCache, Grid, PrefixCache
 from coldturn.analysis.entries.request import CacheRequest, chained
 from coldturn.analysis.entries.store import EntryStore, TouchOrder

@@ -16,8 +16,8 @@ from coldturn.analysis.entries.slots import SlotCache, SlotPrefixes, SlotRules
 from coldturn.analysis.entries.store import EntryStore, TouchOrder
 from coldturn.analysis.entries.units import UnitCache, UnitRules
 from coldturn.analysis.entries.written import WrittenEntries
-from coldturn.analysis.registry import shipped
-from coldturn.analysis.simulate import simulator
+from coldturn.analysis.estimates.registry import shipped
+from coldturn.analysis.estimates.simulate import simulator
 
 
 class Naive:

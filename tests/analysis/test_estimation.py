@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from analysis.exchanges import ANTHROPIC, CHAT, DEEPSEEK, OPENAI, exchange, reads, report, rows, words
-from coldturn.analysis.block_trace import BlockEstimation, NoBlockRulesError, read_block_trace
-from coldturn.analysis.estimate_report import EstimateReport, Flag
-from coldturn.analysis.estimation import Estimation
-from coldturn.analysis.estimator import RequestEstimator
-from coldturn.analysis.explain import Explainer, explain
-from coldturn.analysis.registry import shipped
+from coldturn.analysis.breaks.explain import Explainer, explain
+from coldturn.analysis.curves.block_trace import BlockEstimation, NoBlockRulesError, read_block_trace
+from coldturn.analysis.estimates.estimation import Estimation
+from coldturn.analysis.estimates.estimator import RequestEstimator
+from coldturn.analysis.estimates.registry import shipped
+from coldturn.analysis.estimates.report import EstimateReport, Flag
 from coldturn.traces.exchange import EntryError
 
 
@@ -313,7 +313,7 @@ def test_a_trace_of_block_hashes_needs_rules_for_blocks(name: str | None) -> Non
 
 
 def test_recordings_with_reported_numbers(corpus: Path) -> None:
-    from coldturn.analysis.estimation import estimate
+    from coldturn.analysis.estimates.estimation import estimate
     from coldturn.traces.readers import read_exchanges
 
     names = {

@@ -8,9 +8,9 @@ import pytest
 
 from analysis.exchanges import OPENAI, exchange, reads, report, rows, words
 from coldturn.analysis.entries.prefix import Grid
-from coldturn.analysis.hidden import explain_read, feasible_hidden
-from coldturn.analysis.prices import break_even_tokens
-from coldturn.analysis.ruleset import Price
+from coldturn.analysis.estimates.hidden import explain_read, feasible_hidden
+from coldturn.analysis.estimates.prices import break_even_tokens
+from coldturn.analysis.estimates.ruleset import Price
 
 NEW = "gpt-5.6-sol"
 GRID_55 = Grid(minimum=1_024, granularity=128, interval=2_048)

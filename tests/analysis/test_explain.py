@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from coldturn.analysis.explain import explain
-from coldturn.analysis.findings import Finding, Verdict
-from coldturn.analysis.pair import PairOptions
+from coldturn.analysis.breaks.explain import explain
+from coldturn.analysis.breaks.findings import Finding, Verdict
+from coldturn.analysis.breaks.pair import PairOptions
 from coldturn.reference.prefix.model import Fidelity
 from coldturn.traces.exchange import EntryError, Exchange
 from coldturn.traces.readers import read_exchanges

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-from coldturn.analysis.explain import explain
+from coldturn.analysis.breaks.explain import explain
 from coldturn.traces.readers import read_exchanges
 
 

@@ -11,9 +11,9 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.patches import Rectangle
 
-from coldturn.analysis import columns, frames
 from coldturn.analysis.charts import READ_COLOUR, UNCACHED_COLOUR, steps_chart
-from coldturn.analysis.packed import PackedSegmentsError
+from coldturn.analysis.frames import columns, frames
+from coldturn.analysis.frames.packed import PackedSegmentsError
 from coldturn.traces import names
 from coldturn.traces.otlp import SpanFile
 from coldturn.traces.span_reader import AttributeValue, SpanRow, read_spans

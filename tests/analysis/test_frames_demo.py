@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 from matplotlib.figure import Figure
 
-from coldturn.analysis import frames
-from coldturn.analysis.longest_prefix import LONGEST_PREFIX
+from coldturn.analysis.estimates.longest_prefix import LONGEST_PREFIX
+from coldturn.analysis.frames import frames
 from coldturn.traces.span_reader import SpanRow, read_spans
 
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.exchanges import CHAT, OPENAI, exchange, rows, words
-from coldturn.analysis.layout_maker import MOST_RECENT, LayoutMaker
-from coldturn.analysis.registry import shipped
+from coldturn.analysis.estimates.layout_maker import MOST_RECENT, LayoutMaker
+from coldturn.analysis.estimates.registry import shipped
 from coldturn.reference.prefix.model import Labels, Zone
 from coldturn.reference.prefix.request import PromptRequest, read_request
 

@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coldturn.analysis.frames import steps
-from coldturn.analysis.longest_prefix import (
+from coldturn.analysis.estimates.longest_prefix import (
     GRID_TOKENS,
     LONGEST_PREFIX,
     MINIMUM_TOKENS,
     LongestPrefix,
     StepEstimate,
 )
+from coldturn.analysis.estimates.registry import shipped
+from coldturn.analysis.frames.frames import steps
 from coldturn.analysis.rates import format_rate, rate
-from coldturn.analysis.registry import shipped
 from coldturn.reference.prefix.ledger import ledger_of
 from coldturn.reference.prefix.request import read_request
 from coldturn.traces.otlp import SpanFile

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from coldturn.analysis.entries.request import CacheRequest, Write
-from coldturn.analysis.registry import (
+from coldturn.analysis.estimates.registry import (
     ContestedRulesError,
     MissingParameterError,
     NoRulesError,
@@ -20,8 +20,8 @@ from coldturn.analysis.registry import (
     shipped,
     with_parameters,
 )
-from coldturn.analysis.ruleset import EntryModel, Parameters, Status
-from coldturn.analysis.simulate import simulator
+from coldturn.analysis.estimates.ruleset import EntryModel, Parameters, Status
+from coldturn.analysis.estimates.simulate import simulator
 from coldturn.reference.prefix.model import Surface
 
 M, C, R = Surface.MESSAGES, Surface.CHAT_COMPLETIONS, Surface.RESPONSES

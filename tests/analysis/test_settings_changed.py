@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from coldturn.analysis.explain import explain
+from coldturn.analysis.breaks.explain import explain
 from coldturn.replay.cli.app import main
 from coldturn.traces.readers import read_exchanges
 

@@ -10,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coldturn.analysis.entries.request import chained
-from coldturn.analysis.tokens import BytesWeigh, Measure, MissingTokenizerError, TokenizerWeigh, tokenizer
+from coldturn.analysis.estimates.tokens import (
+    BytesWeigh,
+    Measure,
+    MissingTokenizerError,
+    TokenizerWeigh,
+    tokenizer,
+)
 from coldturn.reference.tokens import estimate_tokens
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from coldturn.analysis.estimate_report import EstimateReport
-from coldturn.analysis.estimation import estimate
+from coldturn.analysis.estimates.estimation import estimate
+from coldturn.analysis.estimates.report import EstimateReport
 from coldturn.traces.readers import read_exchanges
 
 COUNTS = {"request", "requests", "entry", "n", "exact", "within_block"}

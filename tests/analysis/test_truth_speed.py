@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchmarks.estimate_speed import LIMIT_MEGABYTES, LIMIT_TIMES, REQUESTS, Trace, measure
 
-from coldturn.analysis.block_trace import BlockRequest, read_block_trace
+from coldturn.analysis.curves.block_trace import BlockRequest, read_block_trace
 
 
 def test_the_trace_is_the_one_that_is_described() -> None:

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from coldturn.analysis.prices import CostEstimate, cost, cost_of, price_of, total
-from coldturn.analysis.registry import shipped
-from coldturn.analysis.ruleset import Price, RuleSet
-from coldturn.analysis.usage import ProviderUsage, UsageByGroup, from_bedrock_headers, normalise
+from coldturn.analysis.estimates.prices import CostEstimate, cost, cost_of, price_of, total
+from coldturn.analysis.estimates.registry import shipped
+from coldturn.analysis.estimates.ruleset import Price, RuleSet
+from coldturn.analysis.estimates.usage import ProviderUsage, UsageByGroup, from_bedrock_headers, normalise
 from coldturn.reference.tokens import ReportedTokens
 
 SHAPES: list[tuple[str, dict[str, Any], tuple[int | None, ...]]] = [

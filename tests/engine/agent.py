@@ -14,7 +14,7 @@ import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 
-from coldturn.analysis.frames import steps
+from coldturn.analysis.frames.frames import steps
 from coldturn.reference.catalogue import CatalogueStore
 from coldturn.reference.connections import Hub, Limits
 from coldturn.reference.loop import run_turn
@@ -25,9 +25,9 @@ from coldturn.reference.prefix.request import PromptRequest
 from coldturn.reference.run import Host, Run, open_run
 from coldturn.reference.spec import AgentSpec
 from coldturn.reference.wire.model import Reply
-from coldturn.replay.replay_clock import ReplayClock
-from coldturn.replay.replay_model import LocalResults, ReplayModel
-from coldturn.replay.session import Session
+from coldturn.replay.runs.replay_clock import ReplayClock
+from coldturn.replay.runs.replay_model import LocalResults, ReplayModel
+from coldturn.replay.sessions.session import Session
 from coldturn.traces.otlp import SpanFile
 from coldturn.traces.span_reader import read_spans
 from coldturn.traces.spans import SpanObserver

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from coldturn.analysis.entries.request import CacheRequest, Simulator, chained
 from coldturn.analysis.entries.slots import SlotCache, SlotRules
-from coldturn.analysis.registry import shipped, with_parameters
-from coldturn.analysis.simulate import simulator
+from coldturn.analysis.estimates.registry import shipped, with_parameters
+from coldturn.analysis.estimates.simulate import simulator
 from coldturn.reference.prefix.model import Surface
 from engine.conversations import conversation
 from engine.rendering import rendered

@@ -12,7 +12,7 @@ import xxhash
 
 from coldturn.reference.prefix.model import Surface
 from coldturn.replay.cli.app import main
-from coldturn.replay.recording import open_recording
+from coldturn.replay.playback.recording import open_recording
 from coldturn.traces import names
 from coldturn.traces.span_reader import read_spans
 from engine.conftest import EngineOf

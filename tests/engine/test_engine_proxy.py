@@ -14,7 +14,7 @@ import pytest
 from coldturn.reference.prefix.model import Surface
 from coldturn.reference.wire import decode_reply
 from coldturn.reference.wire.model import Usage
-from coldturn.replay.recording import open_recording
+from coldturn.replay.playback.recording import open_recording
 from engine.server import PATHS, Engine
 from recording_proxy import recording
 

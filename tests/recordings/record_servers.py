@@ -21,11 +21,11 @@ from mcp import Client, MCPError
 from pydantic import BaseModel
 
 from coldturn.reference.prefix.errors import ColdturnError
+from coldturn.replay.capture.clients import captured_stdio
+from coldturn.replay.capture.recorder import Recorder
+from coldturn.replay.capture.stdio_bridge import stdio_url
 from coldturn.replay.demo_recording.scrub import ensure_clean, machine_names, scrub
 from coldturn.replay.demo_recording.servers import install, launch
-from coldturn.replay.recorder import Recorder
-from coldturn.replay.stdio_bridge import stdio_url
-from coldturn.replay.transports import captured_stdio
 
 HERE = Path(__file__).parent
 ROOT = Path("/tmp/coldturn-servers")  # noqa: S108 - a neutral path: paths are part of results

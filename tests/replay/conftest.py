@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 import httpx2
 import pytest
 
-from coldturn.replay.capture import SyncCaptureTransport
-from coldturn.replay.recorder import Recorder
+from coldturn.replay.capture.recorder import Recorder
+from coldturn.replay.capture.transport import SyncCaptureTransport
 from live_program import Launch, launcher
 
 Exchange: TypeAlias = tuple[float, str, Mapping[str, Any], Mapping[str, Any] | str]

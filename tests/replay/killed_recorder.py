@@ -15,8 +15,8 @@ from pathlib import Path
 import httpx2
 import orjson
 
-from coldturn.replay.capture import SyncCaptureTransport
-from coldturn.replay.recorder import Recorder
+from coldturn.replay.capture.recorder import Recorder
+from coldturn.replay.capture.transport import SyncCaptureTransport
 
 URL = "http://stdio.files.invalid/mcp"
 SIZES = (10, 1_000, 20_000, 200_000)

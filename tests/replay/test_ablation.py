@@ -10,10 +10,10 @@ from typing import Any, get_args
 import pytest
 
 from coldturn.reference.policy import POLICIES, Policy
-from coldturn.replay.ablation import FLIPS, ablation_policies, with_ablation
 from coldturn.replay.cli.app import main
-from coldturn.replay.results import RecordingResult
-from coldturn.replay.runner import replay_recording
+from coldturn.replay.runs.ablation import FLIPS, ablation_policies, with_ablation
+from coldturn.replay.runs.results import RecordingResult
+from coldturn.replay.runs.runner import replay_recording
 
 McpTape = Callable[..., list[Any]]
 WriteTape = Callable[..., Path]

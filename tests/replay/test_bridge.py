@@ -13,10 +13,10 @@ import pytest
 from mcp import Client
 from mcp.client.session import ClientRequestContext, IncomingMessage
 
+from coldturn.replay.capture.clients import captured_stdio
+from coldturn.replay.capture.recorder import Recorder
+from coldturn.replay.capture.stdio_bridge import stdio_bridge
 from coldturn.replay.errors import StdioServerError
-from coldturn.replay.recorder import Recorder
-from coldturn.replay.stdio_bridge import stdio_bridge
-from coldturn.replay.transports import captured_stdio
 
 TOY = [sys.executable, str(Path(__file__).with_name("toy_server.py"))]
 

@@ -13,15 +13,15 @@ import pytest
 import yaml
 from vcr.cassette import Cassette
 
-from coldturn.replay.capture import CaptureTransport, SyncCaptureTransport
+from coldturn.replay.capture.jsonl import JsonlPersister
+from coldturn.replay.capture.recorder import Recorder
+from coldturn.replay.capture.transport import CaptureTransport, SyncCaptureTransport
 from coldturn.replay.errors import (
     BinaryBodyError,
     RecordingExistsError,
     RecordingWarning,
     UnknownFormatError,
 )
-from coldturn.replay.jsonl import JsonlPersister
-from coldturn.replay.recorder import Recorder
 
 
 class SteppingClock:

@@ -16,10 +16,10 @@ from mcp.client.session import ClientRequestContext, IncomingMessage
 from mcp.server.mcpserver import Context, MCPServer
 from pydantic import BaseModel
 
-from coldturn.replay.playback import Playback
-from coldturn.replay.recorder import Recorder
-from coldturn.replay.recording import open_recording
-from coldturn.replay.transports import captured_http, over_http
+from coldturn.replay.capture.clients import captured_http, over_http
+from coldturn.replay.capture.recorder import Recorder
+from coldturn.replay.playback.recording import open_recording
+from coldturn.replay.playback.transport import Playback
 
 
 class Name(BaseModel):

@@ -13,10 +13,10 @@ import httpx2
 import openai
 import pytest
 
-from coldturn.replay.capture import SyncCaptureTransport
-from coldturn.replay.recorder import Recorder
-from coldturn.replay.recording import open_recording
-from coldturn.replay.unpacking import Unpacker
+from coldturn.replay.capture.recorder import Recorder
+from coldturn.replay.capture.transport import SyncCaptureTransport
+from coldturn.replay.capture.unpacking import Unpacker
+from coldturn.replay.playback.recording import open_recording
 from fake_provider import Say, serving
 
 KEY = "sk-ant-" + "api03-" + "aB3_" * 20
@@ -129,7 +129,7 @@ def test_bodies_are_unpacked_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     damaged = Unpacker("gzip")
     assert damaged.part(packed["gzip"][:20] + b"\xff" * 50) == b""
     assert "damaged" in damaged.problem
-    monkeypatch.setattr("coldturn.replay.unpacking.MAX_BODY_UNPACKED", 1_000)
+    monkeypatch.setattr("coldturn.replay.capture.unpacking.MAX_BODY_UNPACKED", 1_000)
     bomb = Unpacker("gzip")
     assert len(bomb.part(packed["gzip"])) == 1_000
     assert "more than" in bomb.problem

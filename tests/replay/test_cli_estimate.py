@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from cli_runs import Run, runner
-from coldturn.analysis.estimate_report import EstimateReport, Flag
+from coldturn.analysis.estimates.report import EstimateReport, Flag
 from coldturn.replay.cli.estimate_view import estimate_text
 
 TEXT = "word " * 2_000
@@ -173,7 +173,7 @@ def test_the_registry_is_listed_as_the_page_has_it(run: Run) -> None:
 
 
 def test_the_page_explains_every_flag_and_its_example_is_a_rule(run: Run, log: str) -> None:
-    from coldturn.analysis.estimate_report import Flag
+    from coldturn.analysis.estimates.report import Flag
 
     page = (DOCS / "providers.md").read_text(encoding="utf-8")
     assert set(Flag) == {

@@ -9,7 +9,7 @@ import pytest
 
 from coldturn.reference.observer import NullObserver
 from coldturn.replay.cli.app import main
-from coldturn.replay.live_view import LiveView
+from coldturn.replay.live.view import LiveView
 from fake_provider import Raw, Refuse, Say, serving
 from fake_run import FakeClock, tell
 from live_program import AGENT, KEY, LOCAL_TOOLS, TOYS, Launch, ask

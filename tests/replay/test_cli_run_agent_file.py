@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from coldturn.replay.agent_file import AgentFileError, policy_of, read_agent_file
-from coldturn.replay.session import Session
+from coldturn.replay.live.agent_file import AgentFileError, policy_of, read_agent_file
+from coldturn.replay.sessions.session import Session
 from coldturn.traces.errors import MissingInputError
 
 ROOT = Path(__file__).parents[2]
@@ -37,7 +37,7 @@ def test_its_spec_is_that_of_a_session_file() -> None:
 def test_the_page_names_every_field() -> None:
     page = (ROOT / "docs" / "run.md").read_text(encoding="utf-8")
     from coldturn.reference.spec import AgentSpec, ConnectionSpec
-    from coldturn.replay.agent_file import AgentFile
+    from coldturn.replay.live.agent_file import AgentFile
 
     for model in (AgentFile, AgentSpec, ConnectionSpec):
         for field in model.model_fields:

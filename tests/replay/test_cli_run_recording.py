@@ -14,9 +14,9 @@ import xxhash
 from coldturn.reference.policy import POLICIES
 from coldturn.reference.prefix.model import Surface
 from coldturn.replay.cli.app import main
-from coldturn.replay.loading import open_replayable
-from coldturn.replay.runner import replay
-from coldturn.replay.single import ReplayOptions, requests_file
+from coldturn.replay.runs.runner import replay
+from coldturn.replay.runs.single import ReplayOptions, requests_file
+from coldturn.replay.sessions.loading import open_replayable
 from coldturn.traces import names
 from coldturn.traces.span_reader import read_spans
 from fake_provider import Refuse, Say, serving

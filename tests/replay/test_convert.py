@@ -13,7 +13,6 @@ from vcr.serializers import jsonserializer, yamlserializer
 
 from coldturn.reference.policy import POLICIES
 from coldturn.replay.cli.app import main
-from coldturn.replay.convert import convert_file
 from coldturn.replay.errors import (
     BinaryBodyError,
     BrokenRecordingError,
@@ -21,8 +20,9 @@ from coldturn.replay.errors import (
     UnknownFormatError,
     UnwritableRecordingError,
 )
-from coldturn.replay.recording import open_recording, read_metadata
-from coldturn.replay.runner import ReplayOptions, replay_recording
+from coldturn.replay.files.convert import convert_file
+from coldturn.replay.playback.recording import open_recording, read_metadata
+from coldturn.replay.runs.runner import ReplayOptions, replay_recording
 from coldturn.traces.errors import BrokenCassetteError
 
 McpTape = Callable[..., list[Any]]

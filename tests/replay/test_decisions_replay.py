@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from coldturn.reference.prefix.model import Surface
-from coldturn.replay.decisions import IDLE_SECONDS, NO_USER_TEXT, Script, derive_script
-from coldturn.replay.endpoints import connection_id, endpoints_of
 from coldturn.replay.errors import NothingToReplayError
-from coldturn.replay.recorded_calls import RecordedCalls
-from coldturn.replay.recording import open_recording
+from coldturn.replay.playback.endpoints import connection_id, endpoints_of
+from coldturn.replay.playback.recording import open_recording
+from coldturn.replay.sessions.implied import IDLE_SECONDS, NO_USER_TEXT, Script, derive_script
+from coldturn.replay.sessions.recorded_calls import RecordedCalls
 
 CHAT = "https://api.openai.com/v1/chat/completions"
 RESPONSES = "https://api.openai.com/v1/responses"

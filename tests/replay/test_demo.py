@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from coldturn.replay.demo import DEMO_POLICIES
+from coldturn.replay.runs.demo import DEMO_POLICIES
 
 RULE = "longest-prefix-1024-128"
 

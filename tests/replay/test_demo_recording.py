@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 import pytest
 
-from coldturn.replay.session import Decision, Session
+from coldturn.replay.sessions.session import Decision, Session
 
 RESULT_TOKENS = 4_000
 BATCH_TOKENS = 12_000

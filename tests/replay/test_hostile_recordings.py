@@ -10,12 +10,12 @@ import orjson
 import pytest
 
 from coldturn.reference.policy import POLICIES
+from coldturn.replay.capture.timing import LATEST
 from coldturn.replay.cli.app import main
 from coldturn.replay.errors import BrokenRecordingError, SessionFileError
-from coldturn.replay.loading import open_replayable
-from coldturn.replay.recording import open_recording
-from coldturn.replay.runner import ReplayOptions, replay
-from coldturn.replay.timing import LATEST
+from coldturn.replay.playback.recording import open_recording
+from coldturn.replay.runs.runner import ReplayOptions, replay
+from coldturn.replay.sessions.loading import open_replayable
 
 McpTape = Callable[..., list[Any]]
 WriteTape = Callable[..., Path]

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from coldturn.reference.policy import POLICIES
-from coldturn.replay import runner
 from coldturn.replay.cli.app import main
 from coldturn.replay.cli.bar import bar
-from coldturn.replay.runner import ReplayOptions, replay
+from coldturn.replay.runs import runner
+from coldturn.replay.runs.runner import ReplayOptions, replay
 
 McpTape = Callable[..., list[Any]]
 WriteTape = Callable[..., Path]

@@ -12,12 +12,12 @@ import orjson
 import pytest
 
 from coldturn.reference.policy import POLICIES
-from coldturn.replay.capture import SyncCaptureTransport
+from coldturn.replay.capture.journal import Journal
+from coldturn.replay.capture.recorder import Recorder
+from coldturn.replay.capture.transport import SyncCaptureTransport
 from coldturn.replay.errors import BrokenRecordingError, UnknownFormatError
-from coldturn.replay.journal import Journal
-from coldturn.replay.recorder import Recorder
-from coldturn.replay.recording import open_recording
-from coldturn.replay.runner import ReplayOptions, replay
+from coldturn.replay.playback.recording import open_recording
+from coldturn.replay.runs.runner import ReplayOptions, replay
 
 KILLS = 50
 _OK = httpx2.MockTransport(lambda _: httpx2.Response(200, content=b"ok"))

@@ -14,13 +14,13 @@ import pytest
 from mcp import Client, MCPError
 from mcp.client.session import ClientRequestContext, IncomingMessage
 
-from coldturn.replay.capture import SyncCaptureTransport
+from coldturn.replay.capture.clients import captured_stdio, over_http
+from coldturn.replay.capture.recorder import Recorder
+from coldturn.replay.capture.stdio_bridge import stdio_url
+from coldturn.replay.capture.transport import SyncCaptureTransport
 from coldturn.replay.errors import PlaybackMissError
-from coldturn.replay.playback import Playback
-from coldturn.replay.recorder import Recorder
-from coldturn.replay.recording import Recording, open_recording
-from coldturn.replay.stdio_bridge import stdio_url
-from coldturn.replay.transports import captured_stdio, over_http
+from coldturn.replay.playback.recording import Recording, open_recording
+from coldturn.replay.playback.transport import Playback
 
 TOY = [sys.executable, str(Path(__file__).with_name("toy_server.py"))]
 URL = stdio_url("toy")

@@ -19,10 +19,10 @@ from mcp.server.mcpserver import Context, MCPServer
 from opentelemetry.sdk.trace import TracerProvider
 from pydantic import BaseModel
 
-from coldturn.replay.playback import Playback
-from coldturn.replay.recorder import Recorder
-from coldturn.replay.recording import Recording, open_recording
-from coldturn.replay.transports import captured_http, over_http
+from coldturn.replay.capture.clients import captured_http, over_http
+from coldturn.replay.capture.recorder import Recorder
+from coldturn.replay.playback.recording import Recording, open_recording
+from coldturn.replay.playback.transport import Playback
 
 CALLS = 8
 

@@ -11,7 +11,7 @@ import pytest
 
 from coldturn.reference.policy import POLICIES, Policy
 from coldturn.replay.cli.app import main
-from coldturn.replay.policies import PolicyError, policy_named, with_settings
+from coldturn.replay.runs.policies import PolicyError, policy_named, with_settings
 
 McpTape = Callable[..., list[Any]]
 WriteTape = Callable[..., Path]

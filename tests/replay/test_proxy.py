@@ -18,12 +18,12 @@ import openai
 import orjson
 import pytest
 
+from coldturn.replay.capture.proxy import listen, open_proxy
+from coldturn.replay.capture.redaction import Redaction
+from coldturn.replay.capture.steady import SteadyRecorder
+from coldturn.replay.capture.upstreams import parse_upstreams
 from coldturn.replay.errors import PortInUseError, UpstreamError
-from coldturn.replay.proxy import listen, open_proxy
-from coldturn.replay.recording import open_recording
-from coldturn.replay.redaction import Redaction
-from coldturn.replay.steady import SteadyRecorder
-from coldturn.replay.upstreams import parse_upstreams
+from coldturn.replay.playback.recording import open_recording
 from fake_provider import Say, Stall, serving
 from raw_upstream import head, raw_upstream
 

@@ -28,11 +28,11 @@ from coldturn.reference.spec import AgentSpec, ConnectionSpec
 from coldturn.reference.surface.model import CallOutcome, ToolSurface
 from coldturn.reference.surface.toolbox import Toolbox
 from coldturn.reference.wire.model import ToolCall
+from coldturn.replay.capture.clients import over_http
+from coldturn.replay.capture.stdio_bridge import stdio_url
 from coldturn.replay.demo_recording.scrub import ensure_clean
-from coldturn.replay.playback import Playback
-from coldturn.replay.recording import Recording, open_recording
-from coldturn.replay.stdio_bridge import stdio_url
-from coldturn.replay.transports import over_http
+from coldturn.replay.playback.recording import Recording, open_recording
+from coldturn.replay.playback.transport import Playback
 from recordings.record_servers import HERE, Call, Server, file_name, read_servers
 
 SERVERS = {server.id: server for server in read_servers()}

@@ -11,7 +11,7 @@ import httpx2
 import pytest
 
 from coldturn.replay.cli.app import main
-from coldturn.replay.recording import open_recording
+from coldturn.replay.playback.recording import open_recording
 from fake_provider import Say, Stall, serving
 from recording_proxy import KEY, PROGRAM, QUESTION, recording
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from coldturn.replay.cli.app import main
-from coldturn.replay.recording import open_recording
+from coldturn.replay.playback.recording import open_recording
 from fake_provider import Say, serving
 from recording_proxy import KEY, recording
 

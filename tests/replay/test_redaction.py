@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from coldturn.replay.capture.key_shapes import KEY_SHAPES
+from coldturn.replay.capture.redaction import Redaction, keys_in
 from coldturn.replay.errors import SecretVariableError
-from coldturn.replay.key_shapes import KEY_SHAPES
-from coldturn.replay.redaction import Redaction, keys_in
 
 # Made up, and put together here so that no scanner takes this file for a leak.
 SAMPLES = {

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from coldturn.replay.cli.app import main
-from coldturn.replay.policies import PolicyError, policy_named, with_settings
+from coldturn.replay.runs.policies import PolicyError, policy_named, with_settings
 
 RECORDING = Path(__file__).parents[1] / "recordings" / "git.jsonl"
 

@@ -17,11 +17,11 @@ import pytest
 from coldturn.reference.observer import StepInfo, StepScope
 from coldturn.reference.policy import POLICIES, Policy
 from coldturn.replay.errors import PlaybackMissError
-from coldturn.replay.loading import open_replayable
-from coldturn.replay.policies import policy_named, with_settings
-from coldturn.replay.results import PolicyResult
-from coldturn.replay.runner import ReplayOptions, replay, replay_policy, replay_recording
-from coldturn.replay.step_log import StepLog
+from coldturn.replay.runs.policies import policy_named, with_settings
+from coldturn.replay.runs.results import PolicyResult
+from coldturn.replay.runs.runner import ReplayOptions, replay, replay_policy, replay_recording
+from coldturn.replay.runs.step_log import StepLog
+from coldturn.replay.sessions.loading import open_replayable
 
 McpTape = Callable[..., list[Any]]
 WriteTape = Callable[..., Path]
@@ -305,7 +305,7 @@ def test_two_runs_write_the_same_bytes_whatever_the_hash_seed(
     program = (
         "import sys; from pathlib import Path\n"
         "from coldturn.reference.policy import POLICIES\n"
-        "from coldturn.replay.runner import ReplayOptions, replay_recording\n"
+        "from coldturn.replay.runs.runner import ReplayOptions, replay_recording\n"
         "names = ['naive', 'catalog-in-suffix', 'stable']\n"
         "replay_recording(sys.argv[1], [POLICIES[n] for n in names], ReplayOptions(out=Path(sys.argv[2])))\n"
     )

@@ -16,10 +16,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from coldturn.reference.prefix.errors import ColdturnError
+from coldturn.replay.capture.redaction import Redaction
 from coldturn.replay.cli.app import main
 from coldturn.replay.errors import BrokenRecordingError
-from coldturn.replay.redaction import Redaction
-from coldturn.replay.scrub import inspect_file, scrub_file
+from coldturn.replay.files.scrub import inspect_file, scrub_file
 from coldturn.traces.cassette import iter_cassette
 from coldturn.traces.errors import BrokenCassetteError
 
@@ -201,7 +201,7 @@ def test_a_broken_cassette_is_refused_and_nothing_is_left(tmp_path: Path) -> Non
 def test_a_result_that_would_move_something_is_not_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("coldturn.replay.scrub.yaml_spelling", lambda value, was: '"short"')
+    monkeypatch.setattr("coldturn.replay.files.scrub.yaml_spelling", lambda value, was: '"short"')
     old = _write(tmp_path / "old.yaml", yaml.dump)
     with pytest.raises(BrokenRecordingError, match="entry 0"):
         scrub_file(old, tmp_path / "new.yaml", Redaction())

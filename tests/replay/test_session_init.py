@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from coldturn.reference.policy import POLICIES
 from coldturn.reference.spec import AgentSpec, ConnectionSpec, LocalToolSpec
 from coldturn.replay.cli.app import main
-from coldturn.replay.loading import open_replayable, read_session
-from coldturn.replay.runner import ReplayOptions, replay_recording
-from coldturn.replay.session import Decision, Session, Step, Turn
-from coldturn.replay.session_file import session_toml
+from coldturn.replay.runs.runner import ReplayOptions, replay_recording
+from coldturn.replay.sessions.loading import open_replayable, read_session
+from coldturn.replay.sessions.session import Decision, Session, Step, Turn
+from coldturn.replay.sessions.session_file import session_toml
 
 McpTape = Callable[..., list[Any]]
 WriteTape = Callable[..., Path]

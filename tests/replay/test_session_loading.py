@@ -11,9 +11,9 @@ import pytest
 from coldturn.reference.policy import POLICIES
 from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.replay.errors import BrokenRecordingError, SessionFileError
-from coldturn.replay.loading import open_replayable, recording_label
-from coldturn.replay.policies import PolicyError, policy_named, with_settings
-from coldturn.replay.recording import EPOCH, open_recording, read_metadata
+from coldturn.replay.playback.recording import EPOCH, open_recording, read_metadata
+from coldturn.replay.runs.policies import PolicyError, policy_named, with_settings
+from coldturn.replay.sessions.loading import open_replayable, recording_label
 
 McpTape = Callable[..., list[Any]]
 WriteTape = Callable[..., Path]

@@ -19,10 +19,10 @@ from mcp.client import Transport
 from mcp.client.session import ClientRequestContext, IncomingMessage
 
 from coldturn.reference.policy import POLICIES
-from coldturn.replay.playback import Playback
-from coldturn.replay.recording import open_recording
-from coldturn.replay.runner import ReplayOptions, replay
-from coldturn.replay.transports import over_http
+from coldturn.replay.capture.clients import over_http
+from coldturn.replay.playback.recording import open_recording
+from coldturn.replay.playback.transport import Playback
+from coldturn.replay.runs.runner import ReplayOptions, replay
 
 TOY = [sys.executable, str(Path(__file__).with_name("toy_server.py"))]
 PROGRAM = [sys.executable, "-m", "coldturn.replay.cli.app", "record", "stdio"]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from coldturn.analysis.explain import explain
+from coldturn.analysis.breaks.explain import explain
 from coldturn.traces import opening, sniff
 from coldturn.traces.cassette import iter_cassette
 from coldturn.traces.errors import (

@@ -35,7 +35,7 @@ def steps_chart(steps: pl.DataFrame, *, title: str | None = None) -> Figure:
     the zone, hollow when it was planned.
 
     Args:
-        steps: The frame of `coldturn.analysis.frames.steps`.
+        steps: The frame of `coldturn.analysis.frames.frames.steps`.
         title: Replaces the title, which is the question that the picture answers.
 
     Raises:

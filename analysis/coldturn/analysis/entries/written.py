@@ -1,7 +1,7 @@
 """F2: an entry is the prefix that ends at a marked boundary, and only such boundaries can be read.
 
 Anthropic, Claude on Bedrock and Vertex, OpenAI from GPT-5.6 on. Which boundaries a request writes and looks
-at is the surface's own rule (`coldturn.analysis.placement`).
+at is the surface's own rule (`coldturn.analysis.estimates.placement`).
 """
 
 from __future__ import annotations

@@ -16,8 +16,8 @@ def _():
     import marimo as mo
     import polars as pl
 
-    from coldturn.analysis import frames
     from coldturn.analysis.charts import steps_chart
+    from coldturn.analysis.frames import frames
     from coldturn.analysis.rates import format_rate
     from coldturn.traces.span_reader import read_spans
 

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import orjson
 from rich.console import Console
 
-from coldturn.analysis.findings import ReadError, Report
+from coldturn.analysis.breaks.findings import ReadError, Report
 from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.replay.cli.exit_codes import ExitCode
 from coldturn.replay.cli.inputs import Input, expand, once

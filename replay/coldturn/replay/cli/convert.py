@@ -49,7 +49,7 @@ def convert(
     """
     from coldturn.reference.prefix.errors import ColdturnError
     from coldturn.replay.cli.inputs import STANDARD_INPUT, expand
-    from coldturn.replay.convert import convert_file
+    from coldturn.replay.files.convert import convert_file
 
     if STANDARD_INPUT in inputs:
         raise usage_error("convert reads files: name a cassette, not -")
@@ -67,7 +67,7 @@ def convert(
 
 def _targets(inputs: list[Input], out: Path, to: Target | None) -> list[tuple[Path, Path]]:
     """Where each input goes; in a folder, under its own name with the new ending."""
-    from coldturn.replay.loading import recording_label
+    from coldturn.replay.sessions.loading import recording_label
 
     if len(inputs) == 1 and not out.is_dir() and not inputs[0].found:
         if to is not None and out.suffix.lower() not in (f".{to}", {"yaml": ".yml"}.get(to)):

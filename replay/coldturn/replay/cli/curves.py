@@ -10,10 +10,10 @@ from typing import Annotated, Any
 
 import typer
 
-from coldturn.analysis.block_trace import read_block_trace
-from coldturn.analysis.curves import Curve
-from coldturn.analysis.curves_inputs import BlockTaking, Curves, ExchangeTaking
-from coldturn.analysis.findings import ReadError
+from coldturn.analysis.breaks.findings import ReadError
+from coldturn.analysis.curves.block_trace import read_block_trace
+from coldturn.analysis.curves.curves import Curve
+from coldturn.analysis.curves.inputs import BlockTaking, Curves, ExchangeTaking
 from coldturn.analysis.rates import format_rate
 from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.replay.cli.common import print_json, read_all, say, stdout, tell
@@ -104,7 +104,7 @@ def curves(
 
 
 def _draw(found: dict[str, Curves], out: Path) -> None:
-    from coldturn.analysis.curves_chart import curves_chart
+    from coldturn.analysis.curves.chart import curves_chart
 
     if not any(one.capacity.bounds for one in found.values()):
         say("no request repeats an earlier prefix: nothing to draw")

@@ -13,10 +13,10 @@ import typer
 
 from coldturn.replay.cli.common import print_json, say, stdout
 from coldturn.replay.cli.options import Json
-from coldturn.replay.demo import AFTER, BEST, DEMO_POLICIES, LABEL, ablate_demo, replay_demo, told
-from coldturn.replay.report import ablation_table, comparison_table, connection_lines, playback_line
-from coldturn.replay.results import RecordingResult, ReplayReport
-from coldturn.replay.runner import requests_file
+from coldturn.replay.runs.demo import AFTER, BEST, DEMO_POLICIES, LABEL, ablate_demo, replay_demo, told
+from coldturn.replay.runs.report import ablation_table, comparison_table, connection_lines, playback_line
+from coldturn.replay.runs.results import RecordingResult, ReplayReport
+from coldturn.replay.runs.runner import requests_file
 
 _WIDTH = 100
 

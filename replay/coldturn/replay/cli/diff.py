@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from coldturn.analysis.pair import PairOptions
-from coldturn.analysis.texts import explain_pair, explain_texts
+from coldturn.analysis.breaks.pair import PairOptions
+from coldturn.analysis.breaks.texts import explain_pair, explain_texts
 from coldturn.replay.cli.exit_codes import ExitCode
 from coldturn.replay.cli.explain import finish
 from coldturn.replay.cli.inputs import STANDARD_INPUT

@@ -7,14 +7,14 @@ from typing import Annotated
 
 import typer
 
-from coldturn.analysis.block_trace import BlockEstimation, read_block_trace
-from coldturn.analysis.estimate_report import EstimateReport
-from coldturn.analysis.estimation import Estimation
-from coldturn.analysis.estimator import RequestEstimator, registry_with
-from coldturn.analysis.registry import CannotEvaluateError, Registry
-from coldturn.analysis.ruleset import Parameters
-from coldturn.analysis.scope import EstimateOptions
-from coldturn.analysis.tokens import BytesWeigh, Weigh, tokenizer
+from coldturn.analysis.curves.block_trace import BlockEstimation, read_block_trace
+from coldturn.analysis.estimates.estimation import Estimation
+from coldturn.analysis.estimates.estimator import RequestEstimator, registry_with
+from coldturn.analysis.estimates.registry import CannotEvaluateError, Registry
+from coldturn.analysis.estimates.report import EstimateReport
+from coldturn.analysis.estimates.ruleset import Parameters
+from coldturn.analysis.estimates.scope import EstimateOptions
+from coldturn.analysis.estimates.tokens import BytesWeigh, Weigh, tokenizer
 from coldturn.replay.cli.common import print_json, read_all, stdout, tell
 from coldturn.replay.cli.estimate_view import estimate_text, rules_json, rules_text, validation_text
 from coldturn.replay.cli.exit_codes import ExitCode

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from coldturn.analysis.estimate_report import Difference, EstimateReport, Flag, RequestEstimate
-from coldturn.analysis.prices import CostEstimate
+from coldturn.analysis.estimates.prices import CostEstimate
+from coldturn.analysis.estimates.report import Difference, EstimateReport, Flag, RequestEstimate
+from coldturn.analysis.estimates.ruleset import RuleSet
 from coldturn.analysis.rates import format_rate
-from coldturn.analysis.ruleset import RuleSet
 
 _SHOWN = 20
 _WORDS = {

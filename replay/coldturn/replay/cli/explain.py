@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from coldturn.analysis.estimator import RequestEstimator
-from coldturn.analysis.explain import Explainer
-from coldturn.analysis.findings import Report
-from coldturn.analysis.pair import PairOptions
-from coldturn.analysis.texts import explain_texts
+from coldturn.analysis.breaks.explain import Explainer
+from coldturn.analysis.breaks.findings import Report
+from coldturn.analysis.breaks.pair import PairOptions
+from coldturn.analysis.breaks.texts import explain_texts
+from coldturn.analysis.estimates.estimator import RequestEstimator
 from coldturn.reference.prefix.causes import REMEDIES
 from coldturn.replay.cli.common import exit_code, print_json, read_all, stdout, tell_errors
 from coldturn.replay.cli.exit_codes import ExitCode

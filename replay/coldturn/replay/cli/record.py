@@ -17,8 +17,8 @@ from coldturn.replay.cli.exit_codes import ExitCode
 from coldturn.replay.cli.options import AllowSecrets, SecretEnv
 
 if TYPE_CHECKING:
-    from coldturn.replay.steady import SteadyRecorder
-    from coldturn.replay.upstreams import Upstream
+    from coldturn.replay.capture.steady import SteadyRecorder
+    from coldturn.replay.capture.upstreams import Upstream
 
 DEFAULT_PORT = 8484
 
@@ -68,10 +68,10 @@ def proxy(
     """
     import anyio
 
-    from coldturn.replay.proxy import listen
-    from coldturn.replay.redaction import Redaction
-    from coldturn.replay.steady import SteadyRecorder
-    from coldturn.replay.upstreams import parse_upstreams
+    from coldturn.replay.capture.proxy import listen
+    from coldturn.replay.capture.redaction import Redaction
+    from coldturn.replay.capture.steady import SteadyRecorder
+    from coldturn.replay.capture.upstreams import parse_upstreams
 
     _quiet()
     upstreams = parse_upstreams(upstream, label)
@@ -94,7 +94,7 @@ def proxy(
 async def _serve(listening: socket.socket, recorder: SteadyRecorder, upstreams: Sequence[Upstream]) -> None:
     import anyio
 
-    from coldturn.replay.proxy import open_proxy
+    from coldturn.replay.capture.proxy import open_proxy
 
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         async with open_proxy(listening, recorder, upstreams, notice=say) as url:
@@ -125,15 +125,15 @@ def stdio(
         coldturn record stdio --out session.jsonl --name time -- uvx mcp-server-time
     """
     from coldturn.reference.prefix.errors import ColdturnError
-    from coldturn.replay.shim import run_shim, server_name, start_server
+    from coldturn.replay.capture.shim import run_shim, server_name, start_server
 
     called = name or server_name(command)
     server = start_server(command, called)
     _quiet()
     try:
-        from coldturn.replay.redaction import Redaction
-        from coldturn.replay.stdio_tape import StdioTape
-        from coldturn.replay.steady import SteadyRecorder
+        from coldturn.replay.capture.redaction import Redaction
+        from coldturn.replay.capture.stdio_tape import StdioTape
+        from coldturn.replay.capture.steady import SteadyRecorder
 
         redaction = Redaction.of_variables(secret_env or [], os.environ, shapes=not allow_secrets)
         recorder = SteadyRecorder(out, say, shared=True, redaction=redaction)

@@ -11,8 +11,8 @@ from itertools import groupby
 from rich.console import Console
 from rich.text import Text
 
-from coldturn.analysis.findings import Finding, LineageReport, Report, Verdict
-from coldturn.analysis.settings import SettingsChange
+from coldturn.analysis.breaks.findings import Finding, LineageReport, Report, Verdict
+from coldturn.analysis.breaks.settings import SettingsChange
 from coldturn.replay.cli.marks import marked_pair, visible
 
 _STYLES = {

@@ -11,18 +11,17 @@ from typing import Annotated
 
 import typer
 
-from coldturn.analysis.pair import PairOptions
+from coldturn.analysis.breaks.pair import PairOptions
 from coldturn.reference.policy import Policy
-from coldturn.replay.ablation import ablation_policies, with_ablation
 from coldturn.replay.cli.bar import bar
 from coldturn.replay.cli.common import print_json, say, stdout
 from coldturn.replay.cli.exit_codes import ExitCode
 from coldturn.replay.cli.inputs import STANDARD_INPUT, expand
 from coldturn.replay.cli.options import Context, Json, NoContent, usage_error
-from coldturn.replay.decisions import IDLE_SECONDS
 from coldturn.replay.errors import NothingToReplayError
-from coldturn.replay.policies import file_name, policy_named, with_settings
-from coldturn.replay.report import (
+from coldturn.replay.runs.ablation import ablation_policies, with_ablation
+from coldturn.replay.runs.policies import file_name, policy_named, with_settings
+from coldturn.replay.runs.report import (
     ablation_table,
     comparison_table,
     connection_lines,
@@ -31,9 +30,10 @@ from coldturn.replay.report import (
     step_lines,
     summary_line,
 )
-from coldturn.replay.results import RecordingResult, ReplayReport
-from coldturn.replay.runner import ReplayOptions
-from coldturn.replay.runner import replay as replay_all
+from coldturn.replay.runs.results import RecordingResult, ReplayReport
+from coldturn.replay.runs.runner import ReplayOptions
+from coldturn.replay.runs.runner import replay as replay_all
+from coldturn.replay.sessions.implied import IDLE_SECONDS
 from coldturn.traces.errors import NumbersOnlyError, UnrecognisedInputError, UnsupportedFormatError
 
 _OTHER_KINDS = frozenset(

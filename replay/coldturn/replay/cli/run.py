@@ -14,12 +14,12 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from coldturn.reference.observer import Observer
 from coldturn.reference.publish import publish
-from coldturn.replay.agent_file import AgentFile, policy_of, read_agent_file
 from coldturn.replay.cli.common import say
 from coldturn.replay.cli.exit_codes import INTERRUPTED, ExitCode
-from coldturn.replay.live import LiveAgent, LiveOptions, open_live
-from coldturn.replay.live_view import LiveView
-from coldturn.replay.policies import policy_named, with_settings
+from coldturn.replay.live.agent_file import AgentFile, policy_of, read_agent_file
+from coldturn.replay.live.session import LiveAgent, LiveOptions, open_live
+from coldturn.replay.live.view import LiveView
+from coldturn.replay.runs.policies import policy_named, with_settings
 
 _PROMPT = "> "
 

@@ -38,9 +38,9 @@ def scrub(
 
         coldturn scrub tests/cassettes/chat.yaml --check
     """
+    from coldturn.replay.capture.redaction import Redaction
     from coldturn.replay.errors import RecordingExistsError
-    from coldturn.replay.redaction import Redaction
-    from coldturn.replay.scrub import inspect_file, scrub_file
+    from coldturn.replay.files.scrub import inspect_file, scrub_file
 
     if [out is not None, in_place, check].count(True) != 1:
         raise usage_error("say where the clean recording goes: -o OUT, --in-place, or --check for nowhere")

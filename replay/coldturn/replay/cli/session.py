@@ -52,9 +52,9 @@ def init(
 
         coldturn session init tests/cassettes/chat.yaml -o chat.session.toml
     """
-    from coldturn.replay.decisions import IDLE_SECONDS
-    from coldturn.replay.loading import SESSION_SUFFIX
-    from coldturn.replay.session_file import init_session, session_file_for
+    from coldturn.replay.sessions.implied import IDLE_SECONDS
+    from coldturn.replay.sessions.loading import SESSION_SUFFIX
+    from coldturn.replay.sessions.session_file import init_session, session_file_for
 
     if cassette.suffix == ".toml":
         raise usage_error(f"{cassette} is no recording: name the cassette that a session file is made from")

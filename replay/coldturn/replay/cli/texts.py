@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from coldturn.analysis.texts import NamedText
+from coldturn.analysis.breaks.texts import NamedText
 from coldturn.replay.cli.inputs import expand
 from coldturn.replay.cli.options import usage_error
 from coldturn.traces.errors import NoRequestsError, UnreadableEntryError, UnreadableTextError

@@ -25,16 +25,16 @@ from coldturn.reference.connections.hub import Hub
 from coldturn.reference.policy import POLICIES
 from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.reference.spec import ConnectionSpec
+from coldturn.replay.capture.clients import captured_stdio
+from coldturn.replay.capture.recorder import Recorder
+from coldturn.replay.capture.stdio_bridge import stdio_url
 from coldturn.replay.demo_recording.scrub import ensure_clean, machine_names, scrub
 from coldturn.replay.demo_recording.servers import install, launch, quiet_environment
 from coldturn.replay.demo_recording.workspace import build_workspace
 from coldturn.replay.errors import RecordingError, StdioServerError
-from coldturn.replay.loading import open_replayable, read_session
-from coldturn.replay.recorder import Recorder
-from coldturn.replay.runner import replay_policy
-from coldturn.replay.session import Decision, Session, Turn
-from coldturn.replay.stdio_bridge import stdio_url
-from coldturn.replay.transports import captured_stdio
+from coldturn.replay.runs.runner import replay_policy
+from coldturn.replay.sessions.loading import open_replayable, read_session
+from coldturn.replay.sessions.session import Decision, Session, Turn
 
 ROOT = Path("/tmp/coldturn-demo")  # noqa: S108 - a neutral path that the script names; paths are part of results
 RECORDINGS = Path(__file__).parent.parent / "recordings"

@@ -1,0 +1,1 @@
+"""Breaks: a stream of exchanges into findings with verdicts."""

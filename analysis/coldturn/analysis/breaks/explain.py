@@ -1,0 +1,170 @@
+"""Every prefix break in a stream of exchanges: where, why, and what it cost.
+
+One request at a time. What is kept: the leaves that may become parents (`Lineages` bounds them), a few bytes
+per request to number it, and the findings themselves.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from coldturn.analysis.breaks.findings import Finding, LineageReport, ReadError, Report
+from coldturn.analysis.breaks.pair import PairOptions, finding_of
+from coldturn.analysis.breaks.settings import SettingsChange, changed_settings
+from coldturn.analysis.estimates.estimator import RequestEstimator
+from coldturn.analysis.fidelity import lowest
+from coldturn.analysis.sources import NO_TEXT, SourceState, holds_no_text, reply_of, was_refused
+from coldturn.reference.prefix.causes import compare
+from coldturn.reference.prefix.errors import ColdturnError
+from coldturn.reference.prefix.lineage import Lineages, Placement
+from coldturn.reference.prefix.request import PromptRequest
+from coldturn.reference.tokens import estimate_tokens
+from coldturn.reference.wire.model import Reply
+from coldturn.traces.errors import NoRequestsError
+from coldturn.traces.exchange import EntryError, Exchange, ExchangeKind
+
+_QUOTED = re.compile(r"unexpected (['\"]).*\1", re.DOTALL)
+"""Where messages about damaged JSON repeat what stood there."""
+
+
+@dataclass(slots=True)
+class Explainer:
+    """Feed it exchanges with `add`, then take `report`.
+
+    Attributes:
+        estimator: Fills in what caches could have served and what their rules allow; without it these figures
+            stay unknown, which costs less.
+        report: Grows with every exchange.
+    """
+
+    options: PairOptions = field(default_factory=PairOptions)
+    estimator: RequestEstimator | None = None
+    report: Report = field(default_factory=Report)
+    _lineages: Lineages = field(default_factory=Lineages)
+    _by_id: dict[tuple[object, str], LineageReport] = field(default_factory=dict)
+    _numbers: array[int] = field(default_factory=lambda: array("L"))
+    _sources: dict[str, SourceState] = field(default_factory=dict)
+
+    def add(self, item: Exchange | EntryError) -> None:
+        """Take the next exchange of its source; order within a source is the order of the recording."""
+        state = self._sources.setdefault(item.source, SourceState())
+        found = state.model_request(item, self._note)
+        if found is None or isinstance(item, EntryError):
+            return
+        number, request = found
+        state.note_time(item)
+        if holds_no_text(request):
+            self._note(item.source, item.entry, NO_TEXT)
+        self._place(item, request, number)
+
+    def fail(self, source: str, error: ColdturnError) -> None:
+        """Note that an input could not be read, or not to its end."""
+        self._sources.setdefault(source, SourceState()).failed += 1
+        self._note(source, getattr(error, "entry", None), str(error), error.slug)
+
+    def finish(self, source: str) -> None:
+        """Say that an input is at its end. One that held nothing to explain is named in the errors."""
+        state = self._sources.setdefault(source, SourceState())
+        if state.undated:
+            self._note(source, state.undated[0], state.undated_words())
+        if not state.read and not state.failed:
+            error = NoRequestsError(source, state.seen())
+            self._note(source, None, str(error), error.slug)
+
+    @property
+    def most_requests(self) -> int:
+        """Model requests of the source that has most of them."""
+        return max((state.kinds[ExchangeKind.MODEL] for state in self._sources.values()), default=0)
+
+    def _note(self, source: str, entry: int | None, message: str, slug: str | None = None) -> None:
+        if not self.options.content:
+            message = _QUOTED.sub("something unexpected", message)
+        self.report.errors.append(ReadError(source, entry, message, slug))
+
+    def _place(self, exchange: Exchange, request: PromptRequest, number: int) -> None:
+        reply = reply_of(exchange, request)
+        key = (exchange.source, request.provider, request.surface)
+        placed = self._lineages.place(request, key=key, response_id=reply.response_id if reply else None)
+        self._numbers.append(number)
+        lineage = self._lineage(key, placed, exchange, request)
+        lineage.requests += 1
+        lineage.fidelity = lowest(lineage.fidelity, request.fidelity)
+        self._count(lineage, exchange, request, reply, placed)
+        if placed.parent_index is None:
+            return
+        parent = self._numbers[placed.parent_index]
+        if placed.parent is None:
+            message = f"request {number} continues request {parent}, which is no longer held: not compared"
+            self._note(exchange.source, exchange.entry, message)
+            return
+        keys = changed_settings(placed.parent, request)
+        if keys:
+            lineage.settings_changed.append(SettingsChange(number, parent, keys))
+        found = self._compare(placed.parent, request)
+        if found is not None:
+            lineage.breaks.append(
+                replace(found, source=exchange.source, request=number, entry=exchange.entry, parent=parent)
+            )
+
+    def _count(
+        self,
+        lineage: LineageReport,
+        exchange: Exchange,
+        request: PromptRequest,
+        reply: Reply | None,
+        placed: Placement,
+    ) -> None:
+        usage = reply.usage if reply else None
+        row = None
+        if self.estimator is not None and not was_refused(exchange):
+            row = self.estimator.observe(exchange, request, reply, parent=placed.parent).row
+        lineage.tokens.add(
+            reported=usage.input_tokens if usage else None,
+            read=usage.cache_read_tokens if usage else None,
+            estimated=row.input_estimated if row else estimate_tokens(request.content_bytes),
+            ceiling_estimated=row.ceiling_estimated if row else None,
+            read_estimated=row.read_estimated if row else None,
+        )
+
+    def _compare(self, parent: PromptRequest, child: PromptRequest) -> Finding | None:
+        return finding_of(parent, child, compare(parent, child), self.options)
+
+    def _lineage(
+        self, key: object, placed: Placement, exchange: Exchange, request: PromptRequest
+    ) -> LineageReport:
+        known = self._by_id.get((key, placed.lineage))
+        if known is None:
+            known = LineageReport(
+                id=placed.lineage,
+                source=exchange.source,
+                provider=request.provider,
+                surface=request.surface,
+                model=request.model,
+                fidelity=request.fidelity,
+            )
+            self._by_id[key, placed.lineage] = known
+            self.report.lineages.append(known)
+        return known
+
+
+def explain(exchanges: Iterable[Exchange | EntryError], options: PairOptions | None = None) -> Report:
+    """Explain every break in `exchanges`.
+
+    Args:
+        exchanges: In the order of the recording; several sources may follow one another.
+        options: What the findings carry.
+
+    Returns:
+        Lineages with their breaks, and what could not be read.
+    """
+    explainer = Explainer(options or PairOptions())
+    sources: dict[str, None] = {}
+    for item in exchanges:
+        sources[item.source] = None
+        explainer.add(item)
+    for source in sources:
+        explainer.finish(source)
+    return explainer.report

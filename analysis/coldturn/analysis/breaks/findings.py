@@ -1,0 +1,181 @@
+"""What `explain` says, as values and as JSON (schema ``coldturn.explain/1``; keys are only ever added)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from coldturn.analysis.breaks.settings import SettingsChange
+from coldturn.reference.prefix.model import Fidelity, Surface, Zone
+from coldturn.reference.tokens import EstimatedTokens
+
+SCHEMA = "coldturn.explain/1"
+
+
+class Verdict(StrEnum):
+    """What a difference means for the cache."""
+
+    PLANNED = "planned"
+    BROKEN = "broken"
+    BROKEN_HARMLESS = "broken_harmless"
+    UNKNOWN = "unknown"
+
+    @property
+    def unplanned(self) -> bool:
+        """Whether checks count it."""
+        return self in (Verdict.BROKEN, Verdict.UNKNOWN)
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """A cause behind the first one."""
+
+    cause: str
+    zone: Zone
+    path: str | None
+    block_offset: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One break of a request against its parent, in the terms of the published output.
+
+    Attributes:
+        request: Ordinal among the model requests of its source, from 0; `parent` likewise.
+        entry: Index in the file.
+        offset: Content bytes in common; None where the recording does not support it, as with
+            `block_offset`, `wire_offset` and `path`.
+        lost_tokens_estimated: From bytes; no tokenizer was asked.
+        vendor: A provider's own diagnosis, None when the recording holds none.
+    """
+
+    source: str
+    request: int
+    entry: int
+    parent: int
+    turn: int | None
+    zone: Zone
+    segment: str
+    path: str | None
+    side: str
+    section: str | None
+    offset: int | None
+    block_offset: int | None
+    wire_offset: int | None
+    cause: str
+    confidence: str
+    planned: bool
+    verdict: Verdict
+    lost_bytes: int
+    lost_tokens_estimated: EstimatedTokens
+    delta_bytes: int
+    names: tuple[str, ...]
+    kinds: tuple[str, ...]
+    before: str | None
+    was: str | None
+    now: str | None
+    later: tuple[Later, ...]
+    remedy: str | None
+    vendor: Mapping[str, str] | None = None
+
+
+@dataclass(slots=True)
+class Tokens:
+    """Sums over a lineage; None means that nothing was reported, or that it was not estimated."""
+
+    input_reported: int | None = None
+    read_reported: int | None = None
+    input_estimated: int = 0
+    read_estimated: int | None = None
+    ceiling_estimated: int | None = None
+
+    def add(
+        self,
+        *,
+        reported: int | None,
+        read: int | None,
+        estimated: EstimatedTokens,
+        ceiling_estimated: EstimatedTokens | None = None,
+        read_estimated: EstimatedTokens | None = None,
+    ) -> None:
+        """Count one request."""
+        self.input_reported = _sum(self.input_reported, reported)
+        self.read_reported = _sum(self.read_reported, read)
+        self.input_estimated += estimated
+        self.ceiling_estimated = _sum(self.ceiling_estimated, ceiling_estimated)
+        self.read_estimated = _sum(self.read_estimated, read_estimated)
+
+
+@dataclass(slots=True)
+class LineageReport:
+    """A conversation: requests that grew out of one another, with every break between them.
+
+    Attributes:
+        provider: None, like `surface`, when two plain texts were compared.
+        model: The first request's.
+        fidelity: The lowest of its requests.
+        settings_changed: Requests whose settings differ from their parent's; not judged, and not among the
+            breaks.
+    """
+
+    id: str
+    source: str
+    provider: str | None
+    surface: Surface | None
+    model: str | None
+    fidelity: Fidelity
+    requests: int = 0
+    breaks: list[Finding] = field(default_factory=list)
+    tokens: Tokens = field(default_factory=Tokens)
+    settings_changed: list[SettingsChange] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadError:
+    """Something that could not be read.
+
+    Attributes:
+        entry: None when it concerns the whole input.
+        slug: Where ``docs/errors.md`` explains it; not part of the published shape.
+    """
+
+    source: str
+    entry: int | None
+    message: str
+    slug: str | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """The published shape."""
+        return {"source": self.source, "entry": self.entry, "message": self.message}
+
+
+@dataclass(slots=True)
+class Report:
+    """Everything `explain` found."""
+
+    lineages: list[LineageReport] = field(default_factory=list)
+    errors: list[ReadError] = field(default_factory=list)
+
+    @property
+    def requests(self) -> int:
+        """Model requests that were compared or began a lineage."""
+        return sum(lineage.requests for lineage in self.lineages)
+
+    @property
+    def breaks(self) -> list[Finding]:
+        """All findings, lineage by lineage."""
+        return [found for lineage in self.lineages for found in lineage.breaks]
+
+    def as_json(self) -> dict[str, Any]:
+        """The published shape, all keys present."""
+        return {
+            "schema": SCHEMA,
+            "lineages": [asdict(lineage) for lineage in self.lineages],
+            "errors": [error.as_json() for error in self.errors],
+        }
+
+
+def _sum(total: int | None, value: int | None) -> int | None:
+    return total if value is None else (total or 0) + value

@@ -1,0 +1,1 @@
+"""Estimates: rules, layouts and what a cache could have served."""

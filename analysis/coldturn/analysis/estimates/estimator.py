@@ -1,0 +1,243 @@
+"""Requests one at a time into the three columns: ceiling, what the rules say, what was reported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import msgspec
+
+from coldturn.analysis.entries.request import CacheRequest
+from coldturn.analysis.estimates.chains import Chains
+from coldturn.analysis.estimates.layout import Layout
+from coldturn.analysis.estimates.partial import partial_of, shared_links
+from coldturn.analysis.estimates.placement import Placed, place, request_ttl
+from coldturn.analysis.estimates.prices import CostEstimate, cost_of, price_of
+from coldturn.analysis.estimates.registry import CannotEvaluateError, Registry, shipped
+from coldturn.analysis.estimates.report import BLOCK, Flag, RequestEstimate
+from coldturn.analysis.estimates.ruleset import Placement
+from coldturn.analysis.estimates.scope import EstimateOptions, Scope, open_scope
+from coldturn.analysis.estimates.tokens import Weigh
+from coldturn.analysis.estimates.usage import ProviderUsage, from_bedrock_headers, normalise
+from coldturn.reference.prefix.model import BlockKind
+from coldturn.reference.prefix.request import PromptRequest
+from coldturn.reference.tokens import EstimatedTokens
+from coldturn.reference.wire.model import Reply
+from coldturn.traces.exchange import Exchange
+
+_NO_ANSWERS: frozenset[int] = frozenset()
+_ANSWERED = frozenset({BlockKind.TOOL_CALL, BlockKind.REASONING})
+_HIDDEN_FACTOR = 3
+_HIDDEN_LEAST = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One request's estimate.
+
+    Attributes:
+        reliability: Share of readable tokens that are read in practice, by its rules.
+        problem: Why its scope cannot be evaluated, for the first request of that scope.
+    """
+
+    row: RequestEstimate
+    reliability: float = 1.0
+    problem: CannotEvaluateError | None = None
+
+
+class RequestEstimator:
+    """Estimates requests in the order in which they were sent.
+
+    Args:
+        options: What a user asks for.
+        registry: The rules; those that ship with coldturn when None.
+    """
+
+    def __init__(self, options: EstimateOptions | None = None, registry: Registry | None = None) -> None:
+        self._options = options or EstimateOptions()
+        self._registry = registry or shipped()
+        self._scopes: dict[tuple[str, ...], Scope] = {}
+        self._chains = Chains()
+
+    @property
+    def scopes(self) -> Mapping[tuple[str, ...], Scope]:
+        """By source, surface, host and model."""
+        return self._scopes
+
+    def observe(
+        self,
+        exchange: Exchange,
+        request: PromptRequest,
+        reply: Reply | None,
+        *,
+        parent: PromptRequest | None = None,
+        lineage: str | None = None,
+        number: int = 0,
+    ) -> Told:
+        """Take the next request.
+
+        Args:
+            exchange: As recorded.
+            request: The same, read.
+            reply: Its answer, where that could be read.
+            parent: The request that it was compared with.
+            lineage: Name of its lineage.
+            number: Its number among the model requests of its source.
+
+        Raises:
+            ParameterError: The user's parameters do not fit the rules.
+            UnknownRulesError: There are no rules of the name that was given.
+        """
+        scope, opened = self._scope(exchange, request)
+        usage = usage_of(exchange, reply)
+        earlier = self._chains.earlier(request)
+        self._chains.answered(request, earlier or (), reply)
+        late = scope.tick(exchange.started)
+        layout = scope.layouts.make(request, earlier or ())
+        ends = scope.measure.ends(layout.links, layout.weights, usage.input)
+        broken = _broken_parent(scope, request, parent)
+        partial = None if broken is None else partial_of(broken, layout, ends)
+        placed = place(request, layout, scope.parameters)
+        cached = _cache_request(exchange, request, scope, layout, placed)
+        cached = replace(cached, ends=ends, partial=partial, answer_tokens=usage.output)
+        ceiling = scope.highest(layout, ends, partial)
+        contested = placed.contested is not None or scope.assumes_hidden(ceiling)
+        reading = scope.read(cached, usage)
+        scope.learn(layout, placed, usage)
+        if earlier is None or (placed.refused is not None and usage.input is not None):
+            reading = None
+        flags = {
+            Flag.NO_RULES: scope.rules is None,
+            Flag.HOST_ASSUMED: self._assumes_host(exchange, scope),
+            Flag.NO_TIME: late is Flag.NO_TIME,
+            Flag.TIME_GOES_BACK: late is Flag.TIME_GOES_BACK,
+            Flag.EARLIER_RESPONSE_MISSING: earlier is None,
+            Flag.REFUSED: placed.refused is not None,
+            Flag.CONTESTED: contested,
+            Flag.REASONING_INVALIDATED: broken is not None and _loses_reasoning(scope, broken, layout),
+            Flag.HIDDEN_INPUT: _has_hidden_input(usage, layout, self._options.weigh),
+        }
+        row = RequestEstimate(
+            source=exchange.source,
+            request=number,
+            entry=exchange.entry,
+            lineage=lineage,
+            model=request.model,
+            rules=scope.rules.name if scope.rules else None,
+            input_reported=usage.input,
+            input_estimated=EstimatedTokens(usage.input or cached.tokens),
+            # An answer that is sent back can be read, though no earlier request held it.
+            ceiling_estimated=EstimatedTokens(max(ceiling, reading.read if reading else 0)),
+            read_estimated=None if reading is None else EstimatedTokens(reading.read),
+            written_estimated=None if reading is None else EstimatedTokens(reading.written),
+            read_reported=usage.read,
+            written_reported=usage.written,
+            block=max(scope.parameters.granularity, BLOCK),
+            flags=tuple(flag for flag, holds in flags.items() if holds),
+            cost_estimated=_cost(exchange, request, scope, usage),
+        )
+        return Told(row, scope.parameters.reliability, scope.problem if opened else None)
+
+    def _scope(self, exchange: Exchange, request: PromptRequest) -> tuple[Scope, bool]:
+        """The request's scope, and whether it is the first one in it."""
+        host = (urlsplit(exchange.url).hostname or "") if exchange.url else ""
+        key = (exchange.source, request.surface.value, host, request.model or "")
+        known = self._scopes.get(key)
+        if known is not None:
+            return known, False
+        found = open_scope(self._options, self._registry, request.surface, exchange.url, request.model)
+        self._scopes[key] = found
+        return found, True
+
+    def _assumes_host(self, exchange: Exchange, scope: Scope) -> bool:
+        return not exchange.url and scope.rules is not None and self._options.rules is None
+
+
+def _broken_parent(scope: Scope, request: PromptRequest, parent: PromptRequest | None) -> Layout | None:
+    """The layout of a parent that the request does not repeat in full."""
+    if parent is None or request.previous_response_id is not None:
+        return None
+    if request.contents[: len(parent.contents)] == parent.contents:
+        return None
+    return scope.layouts.make(parent)
+
+
+def _loses_reasoning(scope: Scope, parent: Layout, child: Layout) -> bool:
+    """Whether reasoning that the provider keeps is sent again behind a prefix that has changed."""
+    parameters = scope.parameters
+    if parameters.placement is not Placement.ANTHROPIC or parameters.strips_thinking:
+        return False
+    shared = shared_links(parent, child)
+    return not _reasoning_behind(parent, shared).isdisjoint(_reasoning_behind(child, shared))
+
+
+def _reasoning_behind(layout: Layout, shared: int) -> set[bytes]:
+    pairs = zip(layout.units, layout.block_ends, strict=True)
+    return {unit.facts.digest for unit, end in pairs if end >= shared and unit.kind is BlockKind.REASONING}
+
+
+def usage_of(exchange: Exchange, reply: Reply | None) -> ProviderUsage:
+    """What the provider reported of an exchange, in its answer or in response headers."""
+    if reply is not None and reply.usage is not None and reply.usage.raw:
+        found = normalise(msgspec.json.decode(reply.usage.raw))
+        if found is not None:
+            return found
+    return from_bedrock_headers(dict(exchange.headers)) or ProviderUsage()
+
+
+def _cache_request(
+    exchange: Exchange, request: PromptRequest, scope: Scope, layout: Layout, placed: Placed
+) -> CacheRequest:
+    return CacheRequest(
+        keys=layout.keys,
+        ends=(),
+        started=scope.latest or 0.0,
+        readable=exchange.answered if exchange.started is not None else None,
+        probes=placed.probes,
+        writes=placed.writes,
+        answers=frozenset(_answers(layout)) if scope.parameters.fed_back else _NO_ANSWERS,
+        ttl=request_ttl(request, scope.parameters),
+    )
+
+
+def _answers(layout: Layout) -> Iterator[int]:
+    """Boundaries behind which the model's own words stand."""
+    for index, unit in enumerate(layout.units):
+        if index and (unit.role == "assistant" or unit.kind in _ANSWERED):
+            yield layout.block_ends[index - 1]
+
+
+def _has_hidden_input(usage: ProviderUsage, layout: Layout, weigh: Weigh) -> bool:
+    """Whether a provider counts much more than was sent: its own tools, pages it fetched, files by id."""
+    if usage.input is None:
+        return False
+    sent = sum(layout.weights) * weigh.tokens_per_unit
+    return usage.input > _HIDDEN_FACTOR * sent + _HIDDEN_LEAST
+
+
+def _cost(
+    exchange: Exchange, request: PromptRequest, scope: Scope, usage: ProviderUsage
+) -> CostEstimate | None:
+    if scope.rules is None:
+        return None
+    price = price_of(scope.rules, request.model or "", _day(exchange.started))
+    return None if price is None else cost_of(usage, price)
+
+
+def _day(started: float | None) -> date | None:
+    try:
+        return None if started is None else datetime.fromtimestamp(started, UTC).date()
+    except (OverflowError, ValueError, OSError):
+        return None
+
+
+def registry_with(paths: list[Path]) -> Registry:
+    """The shipped rules with a user's files added or in their place.
+
+    Raises:
+        RuleFileError: One cannot be read or is wrong.
+    """
+    return shipped().with_files(paths) if paths else shipped()

@@ -1,0 +1,1 @@
+"""Spans as polars frames."""

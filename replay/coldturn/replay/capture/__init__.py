@@ -1,0 +1,1 @@
+"""Capture: traffic recorded while it streams, secrets blotted out before anything is written."""

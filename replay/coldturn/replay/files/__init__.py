@@ -1,0 +1,1 @@
+"""Recordings as files: converted between formats, cleaned of secrets."""

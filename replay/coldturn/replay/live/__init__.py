@@ -1,0 +1,1 @@
+"""Live runs of the reference agent."""

@@ -1,0 +1,1 @@
+"""Playback: an opened recording, and the transport that answers real clients from it."""

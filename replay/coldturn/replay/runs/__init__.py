@@ -1,0 +1,1 @@
+"""Replays: one recording under one policy, many under many, and what they found."""
