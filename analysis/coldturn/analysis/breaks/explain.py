@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from coldturn.analysis.breaks.findings import Finding, LineageReport, ReadError, Report
 from coldturn.analysis.breaks.pair import PairOptions, finding_of
 from coldturn.analysis.breaks.settings import SettingsChange, changed_settings
 from coldturn.analysis.estimates.estimator import RequestEstimator
+from coldturn.analysis.estimates.report import RequestEstimate
 from coldturn.analysis.fidelity import lowest
 from coldturn.analysis.sources import NO_TEXT, SourceState, holds_no_text, reply_of, was_refused
 from coldturn.reference.prefix.causes import compare
@@ -30,11 +31,36 @@ _QUOTED = re.compile(r"unexpected (['\"]).*\1", re.DOTALL)
 """Where messages about damaged JSON repeat what stood there."""
 
 
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One request in its place: what a report, a gate or a chart of requests is made from.
+
+    Attributes:
+        number: Ordinal among the model requests of its source, from 0; `parent` likewise.
+        lineage: Its conversation, to which this request is already counted.
+        parent: The request that it was compared with; None for the first of a lineage.
+        parent_request: The same, read; None also when it is no longer held.
+        estimate: None without an estimator, and for requests that the server refused.
+        found: The difference from its parent, if there is one.
+    """
+
+    exchange: Exchange
+    request: PromptRequest
+    reply: Reply | None
+    number: int
+    lineage: LineageReport
+    parent: int | None
+    parent_request: PromptRequest | None
+    estimate: RequestEstimate | None
+    found: Finding | None
+
+
 @dataclass(slots=True)
 class Explainer:
     """Feed it exchanges with `add`, then take `report`.
 
     Attributes:
+        compared: Told of every request as it has been compared, in order.
         estimator: Fills in what caches could have served and what their rules allow; without it these figures
             stay unknown, which costs less.
         report: Grows with every exchange.
@@ -42,6 +68,7 @@ class Explainer:
 
     options: PairOptions = field(default_factory=PairOptions)
     estimator: RequestEstimator | None = None
+    compared: Callable[[Compared], None] | None = None
     report: Report = field(default_factory=Report)
     _lineages: Lineages = field(default_factory=Lineages)
     _by_id: dict[tuple[object, str], LineageReport] = field(default_factory=dict)
@@ -92,42 +119,56 @@ class Explainer:
         lineage = self._lineage(key, placed, exchange, request)
         lineage.requests += 1
         lineage.fidelity = lowest(lineage.fidelity, request.fidelity)
-        self._count(lineage, exchange, request, reply, placed)
-        if placed.parent_index is None:
-            return
-        parent = self._numbers[placed.parent_index]
-        if placed.parent is None:
+        row = self._estimate(exchange, request, reply, placed, number)
+        _count(lineage, request, reply, row)
+        parent = None if placed.parent_index is None else self._numbers[placed.parent_index]
+        found = self._judge(exchange, request, number, lineage, parent, placed.parent)
+        if self.compared is not None:
+            seen = Compared(
+                exchange, request, reply, number, lineage, parent, placed.parent, row, found
+            )  # fmt: skip
+            self.compared(seen)
+
+    def _judge(
+        self,
+        exchange: Exchange,
+        request: PromptRequest,
+        number: int,
+        lineage: LineageReport,
+        parent: int | None,
+        parent_request: PromptRequest | None,
+    ) -> Finding | None:
+        """Compare a request with its parent and keep what is found."""
+        if parent is None:
+            return None
+        if parent_request is None:
             message = f"request {number} continues request {parent}, which is no longer held: not compared"
             self._note(exchange.source, exchange.entry, message)
-            return
-        keys = changed_settings(placed.parent, request)
+            return None
+        keys = changed_settings(parent_request, request)
         if keys:
             lineage.settings_changed.append(SettingsChange(number, parent, keys))
-        found = self._compare(placed.parent, request)
-        if found is not None:
-            lineage.breaks.append(
-                replace(found, source=exchange.source, request=number, entry=exchange.entry, parent=parent)
-            )
+        found = self._compare(parent_request, request)
+        if found is None:
+            return None
+        placed = replace(found, source=exchange.source, request=number, entry=exchange.entry, parent=parent)
+        lineage.breaks.append(placed)
+        return placed
 
-    def _count(
+    def _estimate(
         self,
-        lineage: LineageReport,
         exchange: Exchange,
         request: PromptRequest,
         reply: Reply | None,
         placed: Placement,
-    ) -> None:
-        usage = reply.usage if reply else None
-        row = None
-        if self.estimator is not None and not was_refused(exchange):
-            row = self.estimator.observe(exchange, request, reply, parent=placed.parent).row
-        lineage.tokens.add(
-            reported=usage.input_tokens if usage else None,
-            read=usage.cache_read_tokens if usage else None,
-            estimated=row.input_estimated if row else estimate_tokens(request.content_bytes),
-            ceiling_estimated=row.ceiling_estimated if row else None,
-            read_estimated=row.read_estimated if row else None,
+        number: int,
+    ) -> RequestEstimate | None:
+        if self.estimator is None or was_refused(exchange):
+            return None
+        told = self.estimator.observe(
+            exchange, request, reply, parent=placed.parent, lineage=placed.lineage, number=number
         )
+        return told.row
 
     def _compare(self, parent: PromptRequest, child: PromptRequest) -> Finding | None:
         return finding_of(parent, child, compare(parent, child), self.options)
@@ -168,3 +209,16 @@ def explain(exchanges: Iterable[Exchange | EntryError], options: PairOptions | N
     for source in sources:
         explainer.finish(source)
     return explainer.report
+
+
+def _count(
+    lineage: LineageReport, request: PromptRequest, reply: Reply | None, row: RequestEstimate | None
+) -> None:
+    usage = reply.usage if reply else None
+    lineage.tokens.add(
+        reported=usage.input_tokens if usage else None,
+        read=usage.cache_read_tokens if usage else None,
+        estimated=row.input_estimated if row else estimate_tokens(request.content_bytes),
+        ceiling_estimated=row.ceiling_estimated if row else None,
+        read_estimated=row.read_estimated if row else None,
+    )
