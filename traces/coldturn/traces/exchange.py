@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from coldturn.reference.prefix.model import Fidelity
+from coldturn.reference.prefix.model import Fidelity, Zone
 
 
 class ExchangeKind(StrEnum):
@@ -30,6 +30,8 @@ class Exchange:
         headers: Lower-case response header names with their values.
         undated: A time was recorded, and it is none; `started` is then None.
         answered: Epoch seconds at which the first byte of the response came, or None when that is not known.
+        parts_missing: Zones that were sent and that the source did not keep, such as a transcript's tools and
+            system text. They are unknown, never empty: a change in them cannot be seen.
     """
 
     source: str
@@ -46,6 +48,7 @@ class Exchange:
     headers: tuple[tuple[str, str], ...] = ()
     answered: float | None = None
     undated: bool = False
+    parts_missing: frozenset[Zone] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
