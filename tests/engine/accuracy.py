@@ -15,7 +15,7 @@ from pathlib import Path
 import anyio
 
 from coldturn.reference.policy import POLICIES
-from coldturn.reference.prefix.model import Surface
+from coldturn.reference.wire.model import RENDERED_SURFACES
 from engine.agent import converse, policy_with_small_limits
 from engine.cases import CASES, run_case
 from engine.server import running_engine
@@ -37,11 +37,11 @@ def estimates(model: Path) -> Iterator[str]:
 
 def policies(model: Path) -> Iterator[str]:
     """Rows of the second table."""
-    yield f"| policy | {' | '.join(f'{surface}: read of input' for surface in Surface)} |"
-    yield f"|---|{'---:|' * len(Surface)}"
+    yield f"| policy | {' | '.join(f'{surface}: read of input' for surface in RENDERED_SURFACES)} |"
+    yield f"|---|{'---:|' * len(RENDERED_SURFACES)}"
     for name in POLICIES:
         cells = []
-        for surface in Surface:
+        for surface in RENDERED_SURFACES:
             with running_engine(model) as engine, tempfile.TemporaryDirectory() as folder:
                 policy = policy_with_small_limits(name)
                 steps = anyio.run(converse, engine, policy, surface, Path(folder))

@@ -11,6 +11,7 @@ import pytest
 import xxhash
 
 from coldturn.reference.prefix.model import Surface
+from coldturn.reference.wire.model import RENDERED_SURFACES
 from coldturn.replay.cli.app import main
 from coldturn.replay.playback.recording import open_recording
 from coldturn.traces import names
@@ -29,7 +30,7 @@ TURN = re.compile(
 )
 
 
-@pytest.mark.parametrize("surface", list(Surface))
+@pytest.mark.parametrize("surface", list(RENDERED_SURFACES))
 def test_a_live_conversation_reads_what_came_before(
     engine_of: EngineOf,
     tmp_path: Path,

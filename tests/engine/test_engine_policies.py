@@ -14,6 +14,7 @@ import pytest
 from coldturn.analysis.entries.slots import SlotCache, SlotRules
 from coldturn.reference.policy import POLICIES
 from coldturn.reference.prefix.model import Surface, Zone
+from coldturn.reference.wire.model import RENDERED_SURFACES
 from engine.agent import Step, converse, policy_with_small_limits
 from engine.places import Place, Rendered, named_place
 from engine.rendering import rendered
@@ -79,7 +80,7 @@ def check(steps: list[Step]) -> None:
         assert place.start <= reads(now) <= place.end, f"turn {now.span['turn']}, step {now.span['step']}"
 
 
-@pytest.mark.parametrize("surface", list(Surface))
+@pytest.mark.parametrize("surface", list(RENDERED_SURFACES))
 @pytest.mark.parametrize("name", list(POLICIES))
 async def test_the_engine_reads_up_to_the_place_that_the_span_names(
     name: str, surface: Surface, engine_of: EngineOf, tmp_path: Path
@@ -97,7 +98,7 @@ async def test_so_it_does_when_one_choice_is_another(
 
 
 @pytest.mark.requirement("RES-2", "ZONE-2", "ZONE-5")
-@pytest.mark.parametrize("surface", list(Surface))
+@pytest.mark.parametrize("surface", list(RENDERED_SURFACES))
 async def test_under_stable_only_the_new_tail_is_computed(
     surface: Surface, engine_of: EngineOf, tmp_path: Path
 ) -> None:
@@ -110,7 +111,7 @@ async def test_under_stable_only_the_new_tail_is_computed(
     assert causes == ["planned_elision", "memory_injection", None]
 
 
-@pytest.mark.parametrize("surface", list(Surface))
+@pytest.mark.parametrize("surface", list(RENDERED_SURFACES))
 async def test_under_naive_every_step_computes_the_conversation_again(
     surface: Surface, engine_of: EngineOf, tmp_path: Path
 ) -> None:

@@ -6,9 +6,10 @@ import pytest
 
 from coldturn.reference.prefix.causes import compare
 from coldturn.reference.prefix.model import Break, Comparison, Confidence, Surface
+from coldturn.reference.wire.model import RENDERED_SURFACES
 from prefix.bodies import PADDING, Assistant, Item, Result, User, request, tool
 
-SURFACES = list(Surface)
+SURFACES = list(RENDERED_SURFACES)
 TOOLS = [tool(name) for name in ("alpha", "beta")]
 ANSWER = "The parcel left the depot this morning and will be there by noon."
 

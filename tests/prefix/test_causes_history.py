@@ -18,9 +18,10 @@ from coldturn.reference.prefix.model import (
     Zone,
 )
 from coldturn.reference.prefix.request import read_request
+from coldturn.reference.wire.model import RENDERED_SURFACES
 from prefix.bodies import PADDING, Assistant, Item, Result, User, body, encoded, read, request
 
-SURFACES = list(Surface)
+SURFACES = list(RENDERED_SURFACES)
 LONG = "".join(f"line {number} of a long result\n" for number in range(200))
 GUIDANCE = "[The middle is not shown. read_tool_output(handle='call_1') reads all of it.]"
 PREVIEW = f"{LONG[:400]}\n...\n{GUIDANCE}\n{LONG[-400:]}"

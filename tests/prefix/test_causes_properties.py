@@ -16,9 +16,10 @@ from coldturn.reference.prefix.causes import compare
 from coldturn.reference.prefix.difference import first_difference
 from coldturn.reference.prefix.model import Fidelity, Surface, Zone
 from coldturn.reference.prefix.request import PromptRequest, read_request
+from coldturn.reference.wire.model import RENDERED_SURFACES
 from prefix.bodies import Assistant, Item, Result, Tool, User, body, encoded, request, tool
 
-SURFACES = st.sampled_from(list(Surface))
+SURFACES = st.sampled_from(list(RENDERED_SURFACES))
 EXAMPLES = settings(max_examples=80, deadline=None)
 
 LINES = st.sampled_from(

@@ -9,9 +9,10 @@ import pytest
 
 from coldturn.reference.prefix.causes import compare
 from coldturn.reference.prefix.model import Break, Surface, Zone
+from coldturn.reference.wire.model import RENDERED_SURFACES
 from prefix.bodies import PADDING, Assistant, Item, Result, Tool, User, request, tool
 
-SURFACES = list(Surface)
+SURFACES = list(RENDERED_SURFACES)
 UUID = "3f2504e0-4f89-41d3-9a0c-0305e82c33{}"
 
 

@@ -11,6 +11,7 @@ from coldturn.reference.prefix.model import Break, Comparison, Confidence, Surfa
 from coldturn.reference.prefix.request import PromptRequest, read_request
 from coldturn.reference.wire import encode
 from coldturn.reference.wire.model import (
+    RENDERED_SURFACES,
     AssistantItem,
     HistoryItem,
     Prompt,
@@ -20,7 +21,7 @@ from coldturn.reference.wire.model import (
     UserItem,
 )
 
-SURFACES = list(Surface)
+SURFACES = list(RENDERED_SURFACES)
 LONG = "a line of the result\n" * 300
 SHORT = f"{LONG[:210]}...\nread_tool_output(handle='call_1') reads the rest.\n{LONG[-210:]}"
 READ, WEB = (ToolDefinition(name, "Reads.", b'{"type":"object"}') for name in ("read", "web"))

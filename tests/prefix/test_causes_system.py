@@ -9,9 +9,10 @@ import pytest
 
 from coldturn.reference.prefix.causes import compare
 from coldturn.reference.prefix.model import Break, Labels, Surface, Zone
+from coldturn.reference.wire.model import RENDERED_SURFACES
 from prefix.bodies import PADDING, Assistant, Tool, User, body, read, request, tool
 
-SURFACES = list(Surface)
+SURFACES = list(RENDERED_SURFACES)
 
 
 def broken(

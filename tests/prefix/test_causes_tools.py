@@ -8,9 +8,10 @@ import pytest
 
 from coldturn.reference.prefix.causes import compare
 from coldturn.reference.prefix.model import Break, Confidence, Labels, Surface, Zone
+from coldturn.reference.wire.model import RENDERED_SURFACES
 from prefix.bodies import PADDING, Assistant, Item, Result, Tool, User, body, read, request, tool
 
-SURFACES = list(Surface)
+SURFACES = list(RENDERED_SURFACES)
 A, B, C, D = tool("alpha"), tool("beta"), tool("gamma"), tool("delta")
 
 

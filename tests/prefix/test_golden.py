@@ -9,9 +9,10 @@ import pytest
 from coldturn.reference.prefix.causes import compare
 from coldturn.reference.prefix.lineage import Lineages
 from coldturn.reference.prefix.model import BlockKind, Confidence, Surface, Zone
+from coldturn.reference.wire.model import RENDERED_SURFACES
 from prefix import golden
 
-SURFACES = list(Surface)
+SURFACES = list(RENDERED_SURFACES)
 
 
 def test_the_prompts_have_the_sizes_of_the_report() -> None:

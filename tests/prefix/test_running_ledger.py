@@ -15,6 +15,7 @@ from coldturn.reference.prefix.request import PromptRequest, read_request
 from coldturn.reference.prefix.running_ledger import RunningLedger
 from coldturn.reference.wire import encode
 from coldturn.reference.wire.model import (
+    RENDERED_SURFACES,
     AssistantItem,
     HistoryItem,
     Prompt,
@@ -59,7 +60,7 @@ prompts = st.builds(
 
 
 @settings(deadline=None, max_examples=80)
-@given(st.lists(st.tuples(prompts, st.sampled_from(list(Surface))), min_size=1, max_size=8))
+@given(st.lists(st.tuples(prompts, st.sampled_from(list(RENDERED_SURFACES))), min_size=1, max_size=8))
 def test_it_is_what_hashing_from_the_start_gives(requests: list[tuple[Prompt, Surface]]) -> None:
     running = RunningLedger()
     for one, surface in requests:
@@ -70,7 +71,7 @@ def test_it_is_what_hashing_from_the_start_gives(requests: list[tuple[Prompt, Su
 @settings(deadline=None, max_examples=40)
 @given(
     st.lists(st.sampled_from(["", "one", "two"]), min_size=2, max_size=12),
-    st.sampled_from(list(Surface)),
+    st.sampled_from(list(RENDERED_SURFACES)),
     st.booleans(),
 )
 def test_so_it_is_for_a_conversation_that_grows_and_is_rewritten_now_and_then(
@@ -85,7 +86,7 @@ def test_so_it_is_for_a_conversation_that_grows_and_is_rewritten_now_and_then(
         assert running.of(request) == ledger_of(request)
 
 
-@pytest.mark.parametrize("surface", list(Surface))
+@pytest.mark.parametrize("surface", list(RENDERED_SURFACES))
 def test_the_zone_of_a_block_that_changes_its_label_is_seen(surface: Surface) -> None:
     body = encode(prompt(["a", "b"], suffix=""), surface).body
     running = RunningLedger()
@@ -117,7 +118,7 @@ def test_the_same_tools_under_another_key_are_named_by_it() -> None:
         assert running.of(request).segments[0].key.startswith(f"{key}[0]")
 
 
-@pytest.mark.parametrize("surface", list(Surface))
+@pytest.mark.parametrize("surface", list(RENDERED_SURFACES))
 def test_a_step_meets_only_what_is_new(surface: Surface, monkeypatch: pytest.MonkeyPatch) -> None:
     met: list[int] = []
     original = LedgerState.add

@@ -23,12 +23,12 @@ from coldturn.reference.model import ModelRequest
 from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.reference.prefix.model import Surface
 from coldturn.reference.wire.errors import ProviderError, UnreadableReplyError
-from coldturn.reference.wire.model import Reply
+from coldturn.reference.wire.model import RENDERED_SURFACES, Reply
 from fake_provider import PATHS, Answer, FakeProvider, Raw, Refuse, Say, events, serving
 
 KEY = "sk-test-0123456789abcdef"
 BODY = b'{"model" : "m",  "odd":1.50, "stream":true}'
-ALL = pytest.mark.parametrize("surface", list(Surface))
+ALL = pytest.mark.parametrize("surface", list(RENDERED_SURFACES))
 
 
 @dataclass

@@ -20,7 +20,7 @@ from coldturn.reference.records import ToolResult
 from coldturn.reference.run import Run
 from coldturn.reference.spec import AgentSpec
 from coldturn.reference.surface.model import CallOutcome, ToolSurface
-from coldturn.reference.wire.model import Reply, ToolCall
+from coldturn.reference.wire.model import RENDERED_SURFACES, Reply, ToolCall
 from steps import Steps
 
 SMALL = {"result_tokens": 50, "batch_tokens": 120, "preview_chars": 10, "failure_chars": 30}
@@ -112,7 +112,11 @@ conversations = st.lists(st.lists(st.lists(sizes, max_size=3), max_size=4), min_
 
 @pytest.mark.requirement("ZONE-4", "BIG-6")
 @settings(deadline=None, max_examples=60)
-@given(conversations, st.sampled_from(list(Surface)), st.sampled_from(["trailing", "last_user", "persisted"]))
+@given(
+    conversations,
+    st.sampled_from(list(RENDERED_SURFACES)),
+    st.sampled_from(["trailing", "last_user", "persisted"]),
+)
 def test_a_rendering_changes_at_most_once_and_as_a_function_of_its_turn(
     turns: Conversation, surface: Surface, placement: str
 ) -> None:
@@ -134,7 +138,7 @@ def test_a_rendering_changes_at_most_once_and_as_a_function_of_its_turn(
 
 @pytest.mark.requirement("ZONE-5")
 @settings(deadline=None, max_examples=60)
-@given(conversations, st.sampled_from(list(Surface)))
+@given(conversations, st.sampled_from(list(RENDERED_SURFACES)))
 def test_every_break_under_stable_is_a_planned_elision_at_the_first_step_of_a_turn(
     turns: Conversation, surface: Surface
 ) -> None:
@@ -153,7 +157,7 @@ def test_every_break_under_stable_is_a_planned_elision_at_the_first_step_of_a_tu
     assert seen <= {record.handle for record in results(run).values()}
 
 
-@pytest.mark.parametrize("surface", list(Surface))
+@pytest.mark.parametrize("surface", list(RENDERED_SURFACES))
 def test_elision_is_reported_with_bytes_before_and_after(surface: Surface) -> None:
     run, observer = converse([[[400], [300, 10]], [[500]], []], Policy.model_validate(SMALL), surface)
     counts = [info.elision.count for info in observer.infos]
@@ -182,7 +186,7 @@ def test_a_boundary_per_step_rewrites_one_more_old_result_on_each_call() -> None
     assert not any(planned[:3])
 
 
-@pytest.mark.parametrize("surface", list(Surface))
+@pytest.mark.parametrize("surface", list(RENDERED_SURFACES))
 def test_labels_name_what_flipped_at_this_turns_boundary_and_nothing_else(surface: Surface) -> None:
     turns = [[[400], [410, 5]], [[420], [6]], []]
     run, observer = converse(turns, Policy.model_validate(SMALL), surface)
@@ -216,7 +220,7 @@ def test_without_a_boundary_nothing_is_ever_shortened() -> None:
 
 
 @pytest.mark.parametrize("name", list(POLICIES))
-@pytest.mark.parametrize("surface", list(Surface))
+@pytest.mark.parametrize("surface", list(RENDERED_SURFACES))
 def test_every_policy_runs_on_every_surface(name: str, surface: Surface) -> None:
     run, observer = converse([[[20_000, 30], [-900]], [[9_000]], []], POLICIES[name], surface)
     assert run.failure is None

@@ -24,7 +24,7 @@ from coldturn.reference.prefix.model import Surface, Zone
 from coldturn.reference.records import Described, ToolResult
 from coldturn.reference.run import Host, Run, open_run
 from coldturn.reference.spec import AgentSpec, ConnectionSpec, SkillSpec
-from coldturn.reference.wire.model import Reply, ToolCall
+from coldturn.reference.wire.model import RENDERED_SURFACES, Reply, ToolCall
 from steps import Steps
 
 HOUR = 3600 * 10**9
@@ -119,7 +119,7 @@ def git(tool_server: Callable[..., Server], tool: Callable[..., types.Tool]) -> 
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("surface", list(Surface))
+@pytest.mark.parametrize("surface", list(RENDERED_SURFACES))
 async def test_end_to_end_a_deferred_tool_is_listed_described_and_called(
     git: Server, surface: Surface
 ) -> None:
@@ -197,7 +197,7 @@ async def test_adjacent_turns_without_a_change_share_array_and_system_text(name:
 
 @pytest.mark.requirement("ZONE-2")
 @pytest.mark.anyio
-@pytest.mark.parametrize("surface", list(Surface))
+@pytest.mark.parametrize("surface", list(RENDERED_SURFACES))
 async def test_two_assemblies_an_hour_apart_share_the_hashes_of_zones_1_to_3(
     git: Server, surface: Surface
 ) -> None:
@@ -263,7 +263,7 @@ def _user_parts(info: StepInfo, text: str) -> list[str]:
 
 @pytest.mark.requirement("ZONE-6")
 @pytest.mark.anyio
-@pytest.mark.parametrize("surface", list(Surface))
+@pytest.mark.parametrize("surface", list(RENDERED_SURFACES))
 async def test_persisted_suffixes_only_ever_append(git: Server, surface: Surface) -> None:
     policy = Policy(suffix_placement="persisted")
     async with talking(git, policy, *DISCOVERY, surface=surface) as (run, observer):
@@ -306,11 +306,10 @@ from coldturn.reference.connections import Hub
 from coldturn.reference.loop import run_turn
 from coldturn.reference.model import ScriptedModel
 from coldturn.reference.policy import POLICIES
-from coldturn.reference.prefix.model import Surface
 from coldturn.reference.run import Host, open_run
 from coldturn.reference.spec import AgentSpec, ConnectionSpec, SkillSpec
 from coldturn.reference.surface.model import HostResult, HostTool
-from coldturn.reference.wire.model import Reply, ToolCall, ToolDefinition
+from coldturn.reference.wire.model import RENDERED_SURFACES, Reply, ToolCall, ToolDefinition
 
 class Clock:
     def time_ns(self):
@@ -324,7 +323,7 @@ tools = tuple(HostTool(ToolDefinition(n, n, b'{"type":"object"}'), n, get) for n
 digest = hashlib.sha256()
 
 async def main():
-    for surface in Surface:
+    for surface in RENDERED_SURFACES:
         for policy in POLICIES.values():
             model = ScriptedModel([
                 Reply("", (ToolCall("a", "zeta", '{"n":30000}'), ToolCall("b", "mid", '{"n":5}'))),

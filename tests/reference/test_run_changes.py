@@ -23,7 +23,7 @@ from coldturn.reference.records import ToolResult
 from coldturn.reference.run import Host, Run, open_run
 from coldturn.reference.spec import AgentSpec, ConnectionSpec
 from coldturn.reference.surface.tiers import HEIGHT
-from coldturn.reference.wire.model import Reply, ToolCall
+from coldturn.reference.wire.model import RENDERED_SURFACES, Reply, ToolCall
 from steps import Steps
 
 MakeServer = Callable[..., Any]
@@ -105,7 +105,7 @@ async def connection_lost(one: Scene) -> None:
         (tool_edited, {}, "tool_edited", None),
     ],
 )
-@pytest.mark.parametrize("surface", list(Surface))
+@pytest.mark.parametrize("surface", list(RENDERED_SURFACES))
 async def test_a_change_in_mid_run_moves_as_little_as_its_policy_allows(
     change: Change,
     policy: dict[str, str],

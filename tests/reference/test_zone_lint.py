@@ -16,6 +16,7 @@ from coldturn.reference.records import UserMessage
 from coldturn.reference.spec import AgentSpec
 from coldturn.reference.surface.model import ToolSurface
 from coldturn.reference.wire import encode
+from coldturn.reference.wire.model import RENDERED_SURFACES
 
 NOON = 1_780_315_200_000_000_000
 EMPTY = ToolSurface((), (), (), (), frozenset(), ())
@@ -81,7 +82,7 @@ def test_the_history_is_not_looked_at() -> None:
 
 
 @pytest.mark.requirement("ZONE-2")
-@pytest.mark.parametrize("surface", list(Surface))
+@pytest.mark.parametrize("surface", list(RENDERED_SURFACES))
 @pytest.mark.parametrize("name", list(POLICIES))
 def test_the_runtimes_own_prompts_are_clean_unless_the_policy_puts_a_clock_on_top(
     name: str, surface: Surface

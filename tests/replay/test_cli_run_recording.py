@@ -13,6 +13,7 @@ import xxhash
 
 from coldturn.reference.policy import POLICIES
 from coldturn.reference.prefix.model import Surface
+from coldturn.reference.wire.model import RENDERED_SURFACES
 from coldturn.replay.cli.app import main
 from coldturn.replay.runs.runner import replay
 from coldturn.replay.runs.single import ReplayOptions, requests_file
@@ -39,7 +40,7 @@ WORK = (
 
 
 @pytest.mark.requirement("REC-1", "REC-6", "REC-7")
-@pytest.mark.parametrize("surface", list(Surface))
+@pytest.mark.parametrize("surface", list(RENDERED_SURFACES))
 def test_a_conversation_recorded_explained_and_replayed(
     launch: Launch,
     tmp_path: Path,
@@ -126,7 +127,7 @@ def test_a_conversation_recorded_explained_and_replayed(
 CLOCK = re.compile(rb"Current date and time: [-0-9]+ [:0-9]+ UTC")
 
 
-@pytest.mark.parametrize("surface", list(Surface))
+@pytest.mark.parametrize("surface", list(RENDERED_SURFACES))
 def test_a_replay_under_the_same_policy_makes_the_same_requests(
     launch: Launch, tmp_path: Path, surface: Surface
 ) -> None:

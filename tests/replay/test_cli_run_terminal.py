@@ -16,6 +16,7 @@ from typing import IO
 import pytest
 
 from coldturn.reference.prefix.model import Surface
+from coldturn.reference.wire.model import RENDERED_SURFACES
 from fake_provider import FakeProvider, Say, Stall, serving
 
 AGENT = """
@@ -78,7 +79,7 @@ def read_until(stream: IO[bytes] | None, ending: bytes) -> bytes:
     return seen
 
 
-@pytest.mark.parametrize("surface", list(Surface))
+@pytest.mark.parametrize("surface", list(RENDERED_SURFACES))
 def test_ctrl_c_stops_the_turn_and_the_conversation_goes_on(tmp_path: Path, surface: Surface) -> None:
     agent = write(tmp_path, surface)
     with serving(Stall("I was going to"), Say(["Sure."])) as provider, running(provider, agent) as process:

@@ -16,6 +16,7 @@ from coldturn.reference.prefix.model import Surface, Zone
 from coldturn.reference.prefix.request import read_request
 from coldturn.reference.wire import encode
 from coldturn.reference.wire.model import (
+    RENDERED_SURFACES,
     AssistantItem,
     Prompt,
     ToolCall,
@@ -24,7 +25,7 @@ from coldturn.reference.wire.model import (
     UserItem,
 )
 
-SURFACES = pytest.mark.parametrize("surface", list(Surface))
+SURFACES = pytest.mark.parametrize("surface", list(RENDERED_SURFACES))
 RENDERED = {
     Surface.MESSAGES: ("tools", "system", "messages"),
     Surface.CHAT_COMPLETIONS: ("tools", "functions", "messages"),

@@ -13,7 +13,7 @@ import yaml
 from coldturn.reference.prefix.model import Surface
 from coldturn.reference.wire import decode_reply
 from coldturn.reference.wire.errors import ProviderError, UnreadableReplyError
-from coldturn.reference.wire.model import ToolCall
+from coldturn.reference.wire.model import RENDERED_SURFACES, ToolCall
 
 
 def sse(*events: dict[str, Any] | str) -> bytes:
@@ -208,7 +208,7 @@ def test_responses_stream_is_its_last_event_or_what_was_done_before_a_cut() -> N
     assert decode_reply(Surface.RESPONSES, sse(bare, *events[1:])).text == "Hi"
 
 
-@pytest.mark.parametrize("surface", list(Surface))
+@pytest.mark.parametrize("surface", list(RENDERED_SURFACES))
 def test_an_error_body_is_the_providers_error(surface: Surface) -> None:
     body = b'{"type":"error","error":{"type":"rate_limit_error","message":"slow down"}}'
     for sent in (body, b"event: error\ndata: " + body + b"\n\n"):
@@ -217,7 +217,7 @@ def test_an_error_body_is_the_providers_error(surface: Surface) -> None:
         assert caught.value.slug == "provider-error"
 
 
-@pytest.mark.parametrize("surface", list(Surface))
+@pytest.mark.parametrize("surface", list(RENDERED_SURFACES))
 @pytest.mark.parametrize(
     "body", [b"", b"<html>502</html>", b"[]", b"{}", b'{"content":3,"choices":3,"output":3}', b'{"a":"\xff"}']
 )

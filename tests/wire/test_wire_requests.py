@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from coldturn.reference.prefix.model import Surface, Zone
 from coldturn.reference.wire import Fragments, encode
 from coldturn.reference.wire.model import (
+    RENDERED_SURFACES,
     AssistantItem,
     HistoryItem,
     Prompt,
@@ -200,7 +201,7 @@ def transient_first(prompt: Prompt, suffix_in_last_user: str) -> Prompt:
 
 
 @pytest.mark.requirement("ZONE-6")
-@given(prompts, st.sampled_from(list(Surface)), st.booleans())
+@given(prompts, st.sampled_from(list(RENDERED_SURFACES)), st.booleans())
 def test_no_marker_stands_on_or_behind_zone_4_and_none_is_a_fifth(
     prompt: Prompt, surface: Surface, last_user: bool
 ) -> None:
@@ -230,7 +231,7 @@ def all_paths(value: object, path: str = "$") -> list[str]:
     return found
 
 
-@given(prompts, st.lists(items, min_size=1, max_size=4), st.sampled_from(list(Surface)))
+@given(prompts, st.lists(items, min_size=1, max_size=4), st.sampled_from(list(RENDERED_SURFACES)))
 def test_a_longer_history_keeps_every_byte_of_the_shorter_one(
     prompt: Prompt, more: list[HistoryItem], surface: Surface
 ) -> None:
@@ -242,14 +243,14 @@ def test_a_longer_history_keeps_every_byte_of_the_shorter_one(
     assert encode(after, surface).body.startswith(shorter.removesuffix(b"]}"))
 
 
-@given(st.lists(prompts, min_size=1, max_size=4), st.sampled_from(list(Surface)))
+@given(st.lists(prompts, min_size=1, max_size=4), st.sampled_from(list(RENDERED_SURFACES)))
 def test_remembered_fragments_change_no_byte(sequence: list[Prompt], surface: Surface) -> None:
     fragments = Fragments()
     for prompt in sequence:
         assert encode(prompt, surface, fragments) == encode(prompt, surface)
 
 
-@pytest.mark.parametrize("surface", list(Surface))
+@pytest.mark.parametrize("surface", list(RENDERED_SURFACES))
 def test_a_step_serialises_only_what_is_new(surface: Surface) -> None:
     history = tuple(item for index in range(200) for item in (UserItem(f"q{index}"), *HISTORY))
     prompt = replace(PROMPT, history=history, model=MODELS[surface])
@@ -260,7 +261,7 @@ def test_a_step_serialises_only_what_is_new(surface: Surface) -> None:
     assert fragments.made - before == 2
 
 
-@pytest.mark.parametrize("surface", list(Surface))
+@pytest.mark.parametrize("surface", list(RENDERED_SURFACES))
 def test_planned_paths_name_the_results_whose_rendering_flipped(surface: Surface) -> None:
     encoded = encode(replace(PROMPT, newly_elided=frozenset({3}), deferred=frozenset({"late"})), surface)
     (path,) = encoded.labels.planned
@@ -275,7 +276,7 @@ def test_planned_paths_name_the_results_whose_rendering_flipped(surface: Surface
     assert encoded.labels.deferred == {"late"}
 
 
-@pytest.mark.parametrize("surface", list(Surface))
+@pytest.mark.parametrize("surface", list(RENDERED_SURFACES))
 def test_last_user_suffix_is_a_block_behind_the_text(surface: Surface) -> None:
     encoded = encode(replace(PROMPT, history=(UserItem("Go", "<context>x</context>"),), suffix=""), surface)
     (path,) = [path for path, zone in encoded.labels.zones.items() if zone is Zone.TRANSIENT]
@@ -285,7 +286,7 @@ def test_last_user_suffix_is_a_block_behind_the_text(surface: Surface) -> None:
     assert [part["text"] for part in content] == ["Go", "<context>x</context>"]
 
 
-@pytest.mark.parametrize("surface", list(Surface))
+@pytest.mark.parametrize("surface", list(RENDERED_SURFACES))
 def test_texts_are_sent_as_they_are(surface: Surface) -> None:
     odd = "e\u0301 \r\n\u2028 \ud83d \U0001f600 \x00"
     prompt = replace(PROMPT, system=odd, history=(UserItem(odd), AssistantItem(odd)), tail="", suffix="")

@@ -10,6 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationIn
 from pydantic_core import PydanticCustomError
 
 from coldturn.reference.prefix.model import Surface
+from coldturn.reference.wire.model import RENDERED_SURFACES
 
 LONGEST_TOOL_NAME = 128
 """Characters that a server may give a tool's name (MCP, 2026-07-28)."""
@@ -111,6 +112,14 @@ class AgentSpec(_Frozen):
     subagents: tuple[SubagentSpec, ...] = ()
     local_tools: tuple[LocalToolSpec, ...] = ()
     max_output_tokens: int = Field(default=4096, ge=1)
+
+    @field_validator("surface")
+    @classmethod
+    def _is_rendered(cls, surface: Surface) -> Surface:
+        if surface not in RENDERED_SURFACES:
+            known = ", ".join(RENDERED_SURFACES)
+            raise _at("surface", f"requests of {surface.value} are only read; an agent speaks {known}")
+        return surface
 
     @field_validator("connections")
     @classmethod

@@ -26,6 +26,8 @@ from coldturn.traces.otlp import clean_text
 Value: TypeAlias = str | bool | int | float | Sequence[str] | Sequence[int]
 Attributes: TypeAlias = dict[str, Value]
 
+_OPENAI = (Surface.CHAT_COMPLETIONS, Surface.RESPONSES)
+
 DIGEST_BYTES = 8
 """Bytes of a segment's digest that go on a span: 16 hex digits."""
 
@@ -51,7 +53,7 @@ def request_attributes(info: StepInfo) -> Attributes:
             names.OPERATION: "chat",
             names.STEP_INDEX: info.step,
             names.PROVIDER: surface.provider,
-            names.API_TYPE: None if surface is Surface.MESSAGES else surface.value,
+            names.API_TYPE: surface.value if surface in _OPENAI else None,
             names.REQUEST_MODEL: info.model,
             names.CACHE_SCOPE: info.scope,
             names.WIRE_FORMAT: surface.value,

@@ -25,16 +25,30 @@ class Zone(StrEnum):
 
 
 class Surface(StrEnum):
-    """A provider's request format. OpenAI's two are named as in ``openai.api.type``."""
+    """A provider's request format. OpenAI's two are named as in ``openai.api.type``.
+
+    `GENERATE_CONTENT` is Gemini's, on the Gemini API and on Vertex; `CONVERSE` is Amazon Bedrock's own. What
+    Bedrock's invoke takes is the format of the model's maker, so Claude there is `MESSAGES`.
+    """
 
     MESSAGES = "messages"
     CHAT_COMPLETIONS = "chat_completions"
     RESPONSES = "responses"
+    GENERATE_CONTENT = "generate_content"
+    CONVERSE = "converse"
 
     @property
     def provider(self) -> str:
         """The ``gen_ai.provider.name`` that defined this format."""
-        return "anthropic" if self is Surface.MESSAGES else "openai"
+        match self:
+            case Surface.MESSAGES:
+                return "anthropic"
+            case Surface.CHAT_COMPLETIONS | Surface.RESPONSES:
+                return "openai"
+            case Surface.GENERATE_CONTENT:
+                return "gcp.gemini"
+            case Surface.CONVERSE:
+                return "aws.bedrock"
 
 
 class Fidelity(StrEnum):

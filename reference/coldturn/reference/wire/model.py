@@ -6,8 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from coldturn.reference.prefix.model import Labels
+from coldturn.reference.prefix.model import Labels, Surface
 from coldturn.reference.tokens import ReportedTokens
+
+RENDERED_SURFACES = (Surface.MESSAGES, Surface.CHAT_COMPLETIONS, Surface.RESPONSES)
+"""The request formats that a `Prompt` can be written in. Requests and replies of the others are read only."""
 
 Setting: TypeAlias = "str | int | float | bool | Mapping[str, Setting]"
 """The value of a request member that is no prompt; objects keep the key order they are given in."""
