@@ -72,7 +72,7 @@ def test_every_key_of_the_published_shape_is_there() -> None:
     (lineage,) = report["lineages"]
     assert set(lineage) == {
         *("id", "source", "provider", "surface", "model", "fidelity", "requests", "breaks", "tokens"),
-        "settings_changed",
+        *("settings_changed", "verdicts"),
     }
     assert set(lineage["tokens"]) == {
         *("input_reported", "read_reported", "input_estimated", "read_estimated", "ceiling_estimated"),
@@ -82,7 +82,9 @@ def test_every_key_of_the_published_shape_is_there() -> None:
         *("source", "request", "entry", "parent", "turn", "zone", "segment", "path", "side", "section"),
         *("offset", "block_offset", "wire_offset", "cause", "confidence", "planned", "verdict", "lost_bytes"),
         *("lost_tokens_estimated", "delta_bytes", "names", "kinds", "before", "was", "now", "later"),
-        *("remedy", "vendor"),
+        *("remedy", "vendor", "alongside", "evidence", "rules", "tiers_lost", "readable_estimated"),
+        *("read_estimated", "read_reported", "reasoning_invalidated", "cost_amount_estimated", "currency"),
+        "anchor",
     }
     assert (found["request"], found["entry"], found["parent"], found["turn"]) == (1, 1, 0, None)
     assert found["vendor"] is None

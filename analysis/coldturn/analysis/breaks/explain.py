@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
-from coldturn.analysis.breaks.findings import Finding, LineageReport, ReadError, Report
+from coldturn.analysis.breaks.findings import Finding, LineageReport, ReadError, Report, Verdict
 from coldturn.analysis.breaks.pair import PairOptions, finding_of
 from coldturn.analysis.breaks.settings import SettingsChange, changed_settings
 from coldturn.analysis.estimates.estimator import RequestEstimator
@@ -123,6 +123,7 @@ class Explainer:
         _count(lineage, request, reply, row)
         parent = None if placed.parent_index is None else self._numbers[placed.parent_index]
         found = self._judge(exchange, request, number, lineage, parent, placed.parent)
+        lineage.count(_verdict(found, placed))
         if self.compared is not None:
             seen = Compared(
                 exchange, request, reply, number, lineage, parent, placed.parent, row, found
@@ -209,6 +210,14 @@ def explain(exchanges: Iterable[Exchange | EntryError], options: PairOptions | N
     for source in sources:
         explainer.finish(source)
     return explainer.report
+
+
+def _verdict(found: Finding | None, placed: Placement) -> Verdict:
+    if found is not None:
+        return found.verdict
+    if placed.parent_index is None:
+        return Verdict.COLD_START
+    return Verdict.UNKNOWN if placed.parent is None else Verdict.INTACT
 
 
 def _count(

@@ -9,17 +9,24 @@ from typing import Any
 
 from coldturn.analysis.breaks.settings import SettingsChange
 from coldturn.reference.prefix.model import Fidelity, Surface, Zone
-from coldturn.reference.tokens import EstimatedTokens
+from coldturn.reference.tokens import EstimatedTokens, ReportedTokens
 
 SCHEMA = "coldturn.explain/1"
 
 
 class Verdict(StrEnum):
-    """What a difference means for the cache."""
+    """What a request's difference from its parent, or the lack of one, means for the cache.
 
+    `INTACT` and `COLD_START` are counted (`LineageReport.verdicts`) and no findings.
+    """
+
+    INTACT = "intact"
     PLANNED = "planned"
     BROKEN = "broken"
     BROKEN_HARMLESS = "broken_harmless"
+    PROVIDER_SIDE_SUSPECTED = "provider_side_suspected"
+    TTL_SUSPECTED = "ttl_suspected"
+    COLD_START = "cold_start"
     UNKNOWN = "unknown"
 
     @property
@@ -39,6 +46,19 @@ class Later:
 
 
 @dataclass(frozen=True, slots=True)
+class Beside:
+    """A cause that fits as well, or that would have cost the same without the first one.
+
+    Attributes:
+        evidence: The figures that speak for it, in words and without prompt text; None where bytes do.
+    """
+
+    cause: str
+    confidence: str
+    evidence: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One break of a request against its parent, in the terms of the published output.
 
@@ -47,8 +67,18 @@ class Finding:
         entry: Index in the file.
         offset: Content bytes in common; None where the recording does not support it, as with
             `block_offset`, `wire_offset` and `path`.
-        lost_tokens_estimated: From bytes; no tokenizer was asked.
-        vendor: A provider's own diagnosis, None when the recording holds none.
+        lost_tokens_estimated: By the provider's entry model where `rules` names one: back to the last entry
+            that can still be read. Else from `lost_bytes`.
+        vendor: A provider's own diagnosis (`source`, `reason`, `score`), None when the recording holds none.
+        alongside: Causes named beside the first one, at the same place or in time.
+        evidence: Figures behind cause and verdict, in words and without prompt text.
+        rules: Rules that judged the cost; None where bytes alone did.
+        tiers_lost: Of `tools`, `system`, `messages`, those that a changed setting takes out of the cache.
+        readable_estimated: Tokens that the request could have read, had nothing come between.
+        read_estimated: Tokens that the rules say it still read; `read_reported` is the provider's figure.
+        reasoning_invalidated: Reasoning that is sent back stands behind a prefix that has changed.
+        anchor: Where the documentation explains the cause.
+        cost_amount_estimated: What the lost tokens cost at dated prices, in `currency`; None without them.
     """
 
     source: str
@@ -79,6 +109,17 @@ class Finding:
     later: tuple[Later, ...]
     remedy: str | None
     vendor: Mapping[str, str] | None = None
+    alongside: tuple[Beside, ...] = ()
+    evidence: str | None = None
+    rules: str | None = None
+    tiers_lost: tuple[str, ...] = ()
+    readable_estimated: EstimatedTokens | None = None
+    read_estimated: EstimatedTokens | None = None
+    read_reported: ReportedTokens | None = None
+    reasoning_invalidated: bool = False
+    cost_amount_estimated: float | None = None
+    currency: str | None = None
+    anchor: str | None = None
 
 
 @dataclass(slots=True)
@@ -116,8 +157,8 @@ class LineageReport:
         provider: None, like `surface`, when two plain texts were compared.
         model: The first request's.
         fidelity: The lowest of its requests.
-        settings_changed: Requests whose settings differ from their parent's; not judged, and not among the
-            breaks.
+        settings_changed: Requests whose settings differ from their parent's, also where that costs nothing.
+        verdicts: How many requests have which verdict; the first of a lineage is a `cold_start`.
     """
 
     id: str
@@ -130,6 +171,11 @@ class LineageReport:
     breaks: list[Finding] = field(default_factory=list)
     tokens: Tokens = field(default_factory=Tokens)
     settings_changed: list[SettingsChange] = field(default_factory=list)
+    verdicts: dict[Verdict, int] = field(default_factory=dict)
+
+    def count(self, verdict: Verdict) -> None:
+        """Count a request's verdict."""
+        self.verdicts[verdict] = self.verdicts.get(verdict, 0) + 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from coldturn.analysis.breaks.findings import Finding, Later, Verdict
+from coldturn.analysis.breaks.findings import Beside, Finding, Later, Verdict
 from coldturn.analysis.breaks.windows import Window, window_of
 from coldturn.analysis.fidelity import lowest
 from coldturn.reference.prefix.causes import REMEDIES
@@ -77,7 +77,14 @@ def finding_of(
             if (exact or cause.cause != _KEY_ORDER) and (not by_reference or cause.zone in _SENT_AGAIN)
         ),
         remedy=REMEDIES.get(first.cause),
+        anchor=anchor_of(first.cause),
+        alongside=tuple(Beside(cause, first.confidence.value) for cause in first.alongside),
     )
+
+
+def anchor_of(cause: str) -> str:
+    """Where the documentation explains a cause."""
+    return f"docs/causes.md#{cause}"
 
 
 def verdict_of(found: Break) -> Verdict:

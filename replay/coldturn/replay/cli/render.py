@@ -20,12 +20,20 @@ _STYLES = {
     Verdict.UNKNOWN: "bold red",
     Verdict.BROKEN_HARMLESS: "yellow",
     Verdict.PLANNED: "cyan",
+    Verdict.PROVIDER_SIDE_SUSPECTED: "yellow",
+    Verdict.TTL_SUSPECTED: "yellow",
+    Verdict.INTACT: "green",
+    Verdict.COLD_START: "dim",
 }
 _WORDS = {
     Verdict.BROKEN: "broken",
     Verdict.UNKNOWN: "broken, cause unknown",
     Verdict.BROKEN_HARMLESS: "harmless",
     Verdict.PLANNED: "planned",
+    Verdict.PROVIDER_SIDE_SUSPECTED: "the provider, it seems",
+    Verdict.TTL_SUSPECTED: "expired, it seems",
+    Verdict.INTACT: "intact",
+    Verdict.COLD_START: "first request",
 }
 _INDEX = re.compile(r"\[\d+\]")
 _SHOWN_NAMES = 6
