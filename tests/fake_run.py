@@ -21,7 +21,7 @@ from coldturn.reference.prefix.ledger import ledger_of
 from coldturn.reference.prefix.model import Break, Comparison, Confidence, LaterCause, Surface, Zone
 from coldturn.reference.prefix.request import PromptRequest, read_request
 from coldturn.reference.tokens import EstimatedTokens, ReportedTokens, estimate_tokens
-from coldturn.reference.wire.model import Reply, Usage
+from coldturn.reference.wire.model import CacheDiagnosis, Reply, Usage
 
 NO_ELISION = ElisionInfo(0, 0, 0, -1, ())
 MODEL = "claude-sonnet-5"
@@ -91,6 +91,7 @@ class FakeRun:
         *,
         first: Break | None = None,
         usage: Usage | None = None,
+        diagnosis: CacheDiagnosis | None = None,
         elision: ElisionInfo = NO_ELISION,
     ) -> StepInfo:
         request = read_request(raw, surface=Surface.MESSAGES)
@@ -112,7 +113,14 @@ class FakeRun:
         with self.observer.step(info) as scope:
             self.clock.advance(2)
             scope.reply(
-                Reply("ok", usage=usage, response_id=f"msg_{turn}_{step}", model=MODEL, finish_reason="stop")
+                Reply(
+                    "ok",
+                    usage=usage,
+                    response_id=f"msg_{turn}_{step}",
+                    model=MODEL,
+                    finish_reason="stop",
+                    diagnosis=diagnosis,
+                )
             )
         self.sent.append(((turn, step), request))
         return info

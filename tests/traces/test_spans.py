@@ -9,7 +9,7 @@ import pytest
 
 from coldturn.reference.observer import ToolCallInfo, ToolOutcomeInfo
 from coldturn.reference.tokens import EstimatedTokens, ReportedTokens
-from coldturn.reference.wire.model import Usage
+from coldturn.reference.wire.model import CacheDiagnosis, Usage
 from coldturn.traces import names
 from coldturn.traces.otlp import SpanFile
 from coldturn.traces.span_reader import SpanRow, read_spans
@@ -271,6 +271,23 @@ def test_the_former_name_of_cache_writes_is_written_when_asked_for(
     (span,) = read_spans(trace_path)
     assert span.attributes["gen_ai.usage.cache_write.input_tokens"] == 3
     assert span.attributes["gen_ai.usage.cache_creation.input_tokens"] == 3
+
+
+def test_what_the_provider_says_of_its_cache_is_written_as_far_as_it_goes(
+    observer: SpanObserver, clock: FakeClock, trace_path: Path
+) -> None:
+    run = FakeRun(observer, clock)
+    miss = CacheDiagnosis("anthropic", "cache_miss", "tools_changed", ReportedTokens(0))
+    run.step(0, 0, body("10:00", ["hi"]), diagnosis=miss)
+    run.step(0, 1, body("10:00", ["hi"]))
+    told, untold = read_spans(trace_path)
+    assert {name: value for name, value in told.attributes.items() if "diagnosis" in name} == {
+        "coldturn.cache.diagnosis.source": "anthropic",
+        "coldturn.cache.diagnosis.type": "cache_miss",
+        "coldturn.cache.diagnosis.reason": "tools_changed",
+        "coldturn.cache.diagnosis.missed_tokens": 0,
+    }
+    assert not [name for name in untold.attributes if "diagnosis" in name]
 
 
 def test_definitions_are_given_once_a_file_and_again_in_the_next(tmp_path: Path, clock: FakeClock) -> None:

@@ -118,6 +118,28 @@ SEGMENT_DEFINITIONS: Final = _A(
 )
 """JSON rows [hash, key, kind, zone]: where this file first met the hash."""
 
+# What the provider itself says of its cache
+DIAGNOSIS_SOURCE: Final = _A("coldturn.cache.diagnosis.source", "string", On.CHAT, "diagnosed", "openai")
+"""Whose diagnosis it is: a provider's name."""
+DIAGNOSIS_TYPE: Final = _A("coldturn.cache.diagnosis.type", "string", On.CHAT, "diagnosed", "cache_miss")
+"""cache_hit, cache_miss, comparison_response_not_found, unavailable, pending, or the provider's own word."""
+DIAGNOSIS_REASON: Final = _A(
+    "coldturn.cache.diagnosis.reason", "string", On.CHAT, "diagnosed, and a reason is given", "tools_changed"
+)
+"""The provider's own word for what changed."""
+DIAGNOSIS_MISSED_TOKENS: Final = _A(
+    "coldturn.cache.diagnosis.missed_tokens", "int", On.CHAT, "diagnosed, and it is told", "10052"
+)
+"""Input tokens behind the first difference, as the provider estimates them."""
+DIAGNOSIS_REUSABLE_TOKENS: Final = _A(
+    "coldturn.cache.diagnosis.reusable_tokens", "int", On.CHAT, "diagnosed, and it is told", "9984"
+)
+"""Tokens of the prefix that could have been read, as the provider counts them."""
+DIAGNOSIS_COMPARISON_ID: Final = _A(
+    "coldturn.cache.diagnosis.comparison_id", "string", On.CHAT, "diagnosed, and it is told", "resp_122"
+)
+"""The response that the provider compared with."""
+
 # Comparison with an earlier request
 BASE_SPAN_ID: Final = _A("coldturn.prefix.base.span_id", "string", On.CHAT, "compared", "00f067aa0ba902b7")
 """Span of the earlier request that this one was compared with (also a span link)."""

@@ -19,7 +19,7 @@ from coldturn.reference.observer import (
 from coldturn.reference.prefix.ledger import Ledger, SegmentHash
 from coldturn.reference.prefix.model import Break, Comparison, Marker, Surface
 from coldturn.reference.surface.meta import CALL, USE
-from coldturn.reference.wire.model import Reply, Usage
+from coldturn.reference.wire.model import CacheDiagnosis, Reply, Usage
 from coldturn.traces import names
 from coldturn.traces.otlp import clean_text
 
@@ -176,6 +176,7 @@ def elision_attributes(elision: ElisionInfo) -> Attributes:
 def reply_attributes(reply: Reply, *, compat_names: bool) -> Attributes:
     """The answer and the usage that came with it; nothing is filled in that was not reported."""
     usage = reply.usage or Usage()
+    diagnosed = _diagnosis(reply.diagnosis) if reply.diagnosis is not None else {}
     return compact(
         {
             names.RESPONSE_ID: reply.response_id,
@@ -187,8 +188,20 @@ def reply_attributes(reply: Reply, *, compat_names: bool) -> Attributes:
             names.CACHE_WRITE_TOKENS: usage.cache_write_tokens,
             names.CACHE_CREATION_TOKENS: usage.cache_write_tokens if compat_names else None,
             names.USAGE_RAW: usage.raw or None,
+            **diagnosed,
         }
     )
+
+
+def _diagnosis(found: CacheDiagnosis) -> Mapping[str, Value | None]:
+    return {
+        names.DIAGNOSIS_SOURCE: found.source,
+        names.DIAGNOSIS_TYPE: found.type,
+        names.DIAGNOSIS_REASON: found.reason,
+        names.DIAGNOSIS_MISSED_TOKENS: found.missed_tokens,
+        names.DIAGNOSIS_REUSABLE_TOKENS: found.reusable_tokens,
+        names.DIAGNOSIS_COMPARISON_ID: found.comparison_id,
+    }
 
 
 def server_attributes(servers: Sequence[ServerState]) -> Attributes:

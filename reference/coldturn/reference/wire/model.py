@@ -40,6 +40,30 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class CacheDiagnosis:
+    """What a provider itself says of how this request met its cache; every field as the provider sent it.
+
+    Attributes:
+        source: Whose diagnosis it is, a ``gen_ai.provider.name``.
+        type: What came of the comparison, in OpenAI's words: ``cache_hit``, ``cache_miss``,
+            ``comparison_response_not_found``, ``unavailable``. ``pending`` when Anthropic's comparison was
+            still running. A word that we do not know stands as it was sent.
+        reason: The provider's own word for what changed, known to us or not; None when it gave none.
+        missed_tokens: Input tokens behind the first divergence, as the provider estimates them.
+        reusable_tokens: Tokens of the prefix that could have been read.
+        comparison_id: The response that was compared with, where the answer repeats it
+            (`coldturn.reference.wire.replies.diagnosis.comparison_asked` reads it from a request).
+    """
+
+    source: str
+    type: str
+    reason: str | None = None
+    missed_tokens: ReportedTokens | None = None
+    reusable_tokens: ReportedTokens | None = None
+    comparison_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
     """A provider's answer, normalised."""
 
@@ -49,6 +73,7 @@ class Reply:
     response_id: str | None = None
     model: str | None = None
     finish_reason: str | None = None
+    diagnosis: CacheDiagnosis | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ import msgspec
 from coldturn.reference.prefix.model import Surface
 from coldturn.reference.wire.model import Reply, ToolCall, Usage
 from coldturn.reference.wire.replies.common import as_sent, count_of, decode_as, decode_events, raw_text
+from coldturn.reference.wire.replies.diagnosis import of_openai
 
 _SURFACE = Surface.CHAT_COMPLETIONS
 
@@ -54,6 +55,8 @@ class _Completion(msgspec.Struct):
     id: str | None = None
     model: str | None = None
     usage: dict[str, Any] | None = None
+    prompt_cache_diagnostics: Any = None
+    prompt_cache_options: Any = None
 
 
 class _WholeCompletion(_Completion, kw_only=True):
@@ -102,6 +105,7 @@ def decode_body(body: bytes) -> Reply:
         response_id=completion.id,
         model=completion.model,
         finish_reason=choice.finish_reason,
+        diagnosis=of_openai(completion.prompt_cache_diagnostics, completion.prompt_cache_options),
     )
 
 
@@ -115,11 +119,12 @@ def decode_stream(body: bytes) -> Reply:
     texts: list[str] = []
     calls: dict[int, _OpenCall] = {}
     usage: dict[str, Any] | None = None
-    response_id = model = finish_reason = None
+    response_id = model = finish_reason = diagnosis = None
     for chunk in decode_events(_Completion, body, _SURFACE):
         response_id = chunk.id or response_id
         model = chunk.model or model
         usage = chunk.usage or usage
+        diagnosis = of_openai(chunk.prompt_cache_diagnostics, chunk.prompt_cache_options) or diagnosis
         for choice in chunk.choices:
             if choice.index == 0:
                 finish_reason = choice.finish_reason or finish_reason
@@ -134,6 +139,7 @@ def decode_stream(body: bytes) -> Reply:
         response_id=response_id,
         model=model,
         finish_reason=finish_reason,
+        diagnosis=diagnosis,
     )
 
 

@@ -17,6 +17,7 @@ from coldturn.reference.wire.replies.common import (
     decode_events,
     raw_text,
 )
+from coldturn.reference.wire.replies.diagnosis import of_anthropic
 
 _SURFACE = Surface.MESSAGES
 
@@ -35,6 +36,7 @@ class _Message(msgspec.Struct):
     model: str | None = None
     stop_reason: str | None = None
     usage: dict[str, Any] | None = None
+    diagnostics: Any = None
 
 
 class _Delta(msgspec.Struct):
@@ -113,6 +115,7 @@ def _reply(message: _Message, streamed: Mapping[int, str]) -> Reply:
         response_id=message.id,
         model=message.model,
         finish_reason=message.stop_reason,
+        diagnosis=of_anthropic(message.diagnostics),
     )
 
 

@@ -16,6 +16,7 @@ from coldturn.reference.wire.replies.common import (
     raise_error,
     raw_text,
 )
+from coldturn.reference.wire.replies.diagnosis import of_openai
 
 _SURFACE = Surface.RESPONSES
 
@@ -48,6 +49,8 @@ class _Response(msgspec.Struct, kw_only=True):
     usage: dict[str, Any] | None = None
     error: ErrorObject | None = None
     incomplete_details: _Incomplete | None = None
+    prompt_cache_diagnostics: Any = None
+    prompt_cache_options: Any = None
 
 
 class _Whole(_Response, kw_only=True):
@@ -114,6 +117,7 @@ def _reply(response: _Response) -> Reply:
         response_id=response.id,
         model=response.model,
         finish_reason=reason or response.status,
+        diagnosis=of_openai(response.prompt_cache_diagnostics, response.prompt_cache_options),
     )
 
 
