@@ -1,42 +1,18 @@
-"""Cassettes, read strictly and without vcrpy: a broken one is an error that names the entry.
-
-vcrpy takes a damaged file for an empty one, and older versions execute what it says. Here YAML is read by
-events, one interaction at a time, and nothing is constructed from a tag. Formats: vcrpy's YAML and JSON, the
-`parsed_body` dialect, the older layout of parallel `requests` and `responses`, and our own JSONL.
-"""
+"""A cassette's interactions, where nothing but a cassette will do."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
-from typing import IO, Any
+from collections.abc import Callable, Iterator
 
-import orjson
-from yaml.events import (
-    DocumentStartEvent,
-    MappingEndEvent,
-    MappingStartEvent,
-    ScalarEvent,
-    SequenceEndEvent,
-    SequenceStartEvent,
-    StreamStartEvent,
-)
-
-from coldturn.traces.errors import (
-    BrokenCassetteError,
-    NoCassetteError,
-    UnrecognisedInputError,
-    UnsupportedFormatError,
-)
+from coldturn.traces.cassette_entries import entries
+from coldturn.traces.errors import BrokenCassetteError, NoCassetteError
 from coldturn.traces.exchange import EntryError
-from coldturn.traces.interaction import EntryValueError, Interaction, interaction_of
-from coldturn.traces.opening import Source, document, lines, opened
-from coldturn.traces.slices import NotJsonError, array_parts, object_parts, value_of
-from coldturn.traces.sniff import InputKind, sniff
-from coldturn.traces.yaml_values import ValueStream, YamlValueError
-
-RECORDING_VERSION = 1
-"""The newest version of our JSONL recordings that this module reads."""
+from coldturn.traces.formats.table import format_of
+from coldturn.traces.interaction import Interaction
+from coldturn.traces.kinds import CASSETTES
+from coldturn.traces.opening import Source, opened
+from coldturn.traces.sniff import sniff
 
 _log = logging.getLogger(__name__)
 
@@ -59,6 +35,8 @@ def iter_cassette(
     called = name or (str(source) if not isinstance(source, bytes) else "cassette")
     with opened(source, called) as stream:
         kind = sniff(stream, called)
+        if kind not in CASSETTES:
+            raise NoCassetteError(called, format_of(kind).words)
         for entry in entries(stream, called, kind):
             if isinstance(entry, Interaction):
                 yield entry
@@ -68,165 +46,3 @@ def iter_cassette(
                 on_torn(entry)
             else:
                 _log.warning("%s: %s", called, entry.message)
-
-
-def entries(stream: IO[bytes], name: str, kind: InputKind) -> Iterator[Interaction | EntryError]:
-    """Every entry of a cassette; one that is damaged by itself is an `EntryError`.
-
-    Raises:
-        BrokenCassetteError: From some entry on nothing can be read.
-    """
-    match kind:
-        case InputKind.CASSETTE_YAML:
-            return _yaml_entries(stream, name)
-        case InputKind.CASSETTE_JSON:
-            return _json_entries(stream, name)
-        case InputKind.RECORDING:
-            return _recording_entries(stream, name)
-        case _:
-            raise NoCassetteError(name, kind.words)
-
-
-def _read(value: object, entry: int, name: str) -> Interaction | EntryError:
-    try:
-        return interaction_of(value, entry)
-    except EntryValueError as error:
-        return EntryError(name, entry, str(error))
-
-
-def _yaml_entries(stream: IO[bytes], name: str) -> Iterator[Interaction | EntryError]:
-    reader = _YamlCassette(ValueStream(stream), name)
-    try:
-        yield from reader.entries()
-    except YamlValueError as error:
-        entry = reader.entry if error.position is None else _entry_at(stream, error.position)
-        raise BrokenCassetteError(name, entry, str(error)) from error
-
-
-def _entry_at(stream: IO[bytes], position: int) -> int:
-    """The entry that a byte stands in, by the dashes at the margin in front of it."""
-    stream.seek(0)
-    return max(0, sum(line.startswith(b"- ") for line in stream.read(position).splitlines()) - 1)
-
-
-class _YamlCassette:
-    """The top level of a YAML cassette, walked by events."""
-
-    def __init__(self, values: ValueStream, name: str) -> None:
-        self.entry: int | None = None
-        self._values = values
-        self._name = name
-        self._count = 0
-        self._keys: list[str] = []
-        self._requests: list[Any] = []
-
-    def entries(self) -> Iterator[Interaction | EntryError]:
-        for expected in (StreamStartEvent, DocumentStartEvent, MappingStartEvent):
-            if not isinstance(self._values.next(), expected):
-                raise UnrecognisedInputError(self._name, "YAML that is no mapping")
-        while not isinstance(event := self._values.next(), MappingEndEvent):
-            if not isinstance(event, ScalarEvent):
-                raise YamlValueError("a key is no text")
-            self._keys.append(event.value)
-            yield from self._section(event.value)
-        self.entry = None
-        if not {"interactions", "requests"} & set(self._keys):
-            raise UnrecognisedInputError(self._name, f"YAML with the keys {', '.join(self._keys[:8])}")
-        if "interactions" in self._keys and "version" not in self._keys:
-            message = "no version line stands behind the last entry: the file may be cut off there"
-            yield EntryError(self._name, self._count, message, torn=True)
-
-    def _section(self, key: str) -> Iterator[Interaction | EntryError]:
-        if key == "interactions":
-            for value in self._sequence(key):
-                yield _read(value, self._count, self._name)
-                self._count += 1
-        elif key == "requests":
-            self._requests = list(self._sequence(key))
-        elif key == "responses":
-            for value in self._sequence(key):
-                if self._count >= len(self._requests):
-                    raise YamlValueError("there are more responses than requests")
-                pair = {"request": self._requests[self._count], "response": value}
-                yield _read(pair, self._count, self._name)
-                self._count += 1
-            if self._count < len(self._requests):
-                yield EntryError(self._name, self._count, "the request has no response")
-        elif key == "metadata":
-            _check_version({key: self._values.value()}, self._name)
-        else:
-            self._values.value()
-
-    def _sequence(self, key: str) -> Iterator[Any]:
-        if not isinstance(self._values.next(), SequenceStartEvent):
-            raise YamlValueError(f"{key} is no list")
-        self.entry = 0
-        while not isinstance(event := self._values.next(), SequenceEndEvent):
-            yield self._values.value(event)
-            self.entry += 1
-
-
-def _json_entries(stream: IO[bytes], name: str) -> Iterator[Interaction | EntryError]:
-    try:
-        parts = object_parts(document(stream, name))
-        if "interactions" not in parts:
-            yield _read({key: value_of(part) for key, part in parts.items()}, 0, name)
-            return
-        if "metadata" in parts:
-            _check_version({"metadata": value_of(parts["metadata"])}, name)
-        values = array_parts(parts["interactions"])
-    except NotJsonError as error:
-        raise BrokenCassetteError(name, None, str(error)) from error
-    for entry, raw in enumerate(values):
-        try:
-            value = value_of(raw)
-        except NotJsonError as error:
-            yield EntryError(name, entry, str(error))
-        else:
-            yield _read(value, entry, name)
-
-
-def _recording_entries(stream: IO[bytes], name: str) -> Iterator[Interaction | EntryError]:
-    entry = 0
-    for line in lines(stream):
-        if line.too_long:
-            yield EntryError(name, entry, f"line {line.number} is too long to be held")
-            entry += 1
-            continue
-        try:
-            value = _line_value(line.content)
-        except NotJsonError as error:
-            if line.complete:
-                yield EntryError(name, entry, f"line {line.number} cannot be read: {error}")
-            else:
-                message = f"line {line.number} is cut off: the entry in flight was dropped"
-                yield EntryError(name, entry, message, torn=True)
-        else:
-            if line.number == 1 and isinstance(value, dict) and "request" not in value:
-                _check_version(value, name)
-                continue
-            yield _read(value, entry, name)
-        entry += 1
-
-
-def _line_value(content: bytes) -> Any:  # noqa: ANN401 - any JSON value
-    """A line's value; the fast reader knows neither half characters nor NaN, and leaves them to the other.
-
-    Raises:
-        NotJsonError: It is no JSON.
-    """
-    try:
-        return orjson.loads(content)
-    except orjson.JSONDecodeError:
-        return value_of(content)
-
-
-def _check_version(header: Mapping[str, Any], name: str) -> None:
-    """Refuse a recording that a newer release wrote. Its version stands beside vcrpy's."""
-    metadata = header.get("metadata")
-    ours = metadata.get("coldturn", header) if isinstance(metadata, dict) else header.get("coldturn", header)
-    version = ours.get("format", ours.get("version", RECORDING_VERSION)) if isinstance(ours, dict) else None
-    if not isinstance(version, int):
-        raise BrokenCassetteError(name, None, "its header names no format version")
-    if version > RECORDING_VERSION:
-        raise UnsupportedFormatError(name, f"a recording of format version {version}")

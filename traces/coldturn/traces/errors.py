@@ -61,7 +61,8 @@ class UnrecognisedInputError(InputError):
         self.seen = seen
         super().__init__(
             source,
-            f"not recognised: {seen}; coldturn reads request bodies, JSONL of requests and vcrpy cassettes",
+            f"not recognised: {seen}; a request has a key such as model, messages or input, a line may be "
+            "{url, request, response, started}; --help lists the other kinds under --format",
         )
 
 

@@ -1,0 +1,1 @@
+"""The kinds of input: how each is recognised, and how it is read."""

@@ -1,0 +1,93 @@
+"""Cassettes: HTTP interactions, as vcrpy and coldturn write them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import IO
+
+from coldturn.traces.cassette_entries import entries
+from coldturn.traces.classify import PackedBodyError, address, answered_of, kind_of, started_of, unpacked
+from coldturn.traces.exchange import EntryError, Exchange
+from coldturn.traces.formats.model import Format, Head, Layout, Read
+from coldturn.traces.interaction import Interaction
+from coldturn.traces.kinds import InputKind
+from coldturn.traces.pieces import opening_members
+
+_YAML_KEY = re.compile(rb"^(?:interactions|requests|responses):", re.MULTILINE)
+_HELD = 65_536
+
+
+def _is_yaml(head: Head) -> bool:
+    return head.layout is Layout.TEXT and _YAML_KEY.search(head.text) is not None
+
+
+def _is_recording(head: Head) -> bool:
+    if head.layout not in (Layout.LINES, Layout.OBJECT):
+        return False
+    lines = head.layout is Layout.LINES and "response" in head.keys
+    return _is_header(head.keys) or (lines and _is_interaction(head.member("request")))
+
+
+def _is_json(head: Head) -> bool:
+    if head.layout is not Layout.OBJECT:
+        return False
+    return "interactions" in head.keys or _is_interaction(head.member("request"))
+
+
+def _is_header(keys: frozenset[str]) -> bool:
+    """Whether this is the first line of a recording of ours."""
+    if {"request", "interactions"} & keys:
+        return False
+    return "coldturn" in keys or {"version", "metadata"} <= keys
+
+
+def _is_interaction(request: bytes) -> bool:
+    """Whether a `request` member is an HTTP request with its parts, rather than the body itself."""
+    if request[:1] != b"{":
+        return False
+    keys: Mapping[str, bytes] = opening_members(request, _HELD)
+    return bool({"uri", "url"} & keys.keys()) and "method" in keys
+
+
+def _read_as(kind: InputKind) -> Read:
+    def read(stream: IO[bytes], name: str) -> Iterator[Exchange | EntryError]:
+        for entry in entries(stream, name, kind):
+            yield entry if isinstance(entry, EntryError) else exchange_of(entry, source=name)
+
+    return read
+
+
+def exchange_of(interaction: Interaction, *, source: str) -> Exchange | EntryError:
+    """A cassette's interaction as an exchange, its bodies unpacked."""
+    try:
+        body = unpacked(interaction.request_body, interaction.request_headers)
+        answer = interaction.response_body
+        if answer is not None:
+            answer = unpacked(answer, interaction.response_headers)
+    except PackedBodyError as error:
+        return EntryError(source, interaction.entry, f"a body cannot be read: {error}")
+    headers = interaction.response_headers
+    url = address(interaction.uri)
+    return Exchange(
+        source=source,
+        entry=interaction.entry,
+        kind=kind_of(body, url),
+        method=interaction.method.upper(),
+        url=url,
+        request_body=body,
+        response_body=answer,
+        status=interaction.status,
+        content_type=dict(headers).get("content-type", ""),
+        started=started_of(interaction),
+        fidelity=interaction.fidelity,
+        headers=headers,
+        answered=answered_of(interaction),
+    )
+
+
+FORMATS = (
+    Format(InputKind.CASSETTE_YAML, "a cassette", _is_yaml, _read_as(InputKind.CASSETTE_YAML)),
+    Format(InputKind.CASSETTE_JSON, "a cassette", _is_json, _read_as(InputKind.CASSETTE_JSON)),
+    Format(InputKind.RECORDING, "a recording of ours", _is_recording, _read_as(InputKind.RECORDING)),
+)

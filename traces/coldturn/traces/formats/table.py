@@ -1,0 +1,55 @@
+"""The table of formats. Order matters: the first that recognises an input has it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from coldturn.traces.formats import cassettes, requests
+from coldturn.traces.formats.model import Format, Head, Layout
+from coldturn.traces.kinds import InputKind
+
+
+def _has(*keys: str) -> Callable[[Head], bool]:
+    """A format whose first object holds all of `keys`."""
+    return lambda head: head.layout is not Layout.TEXT and set(keys) <= head.keys
+
+
+def _is_trajectory(head: Head) -> bool:
+    return _has("trajectory_format")(head) or _has("info", "messages")(head)
+
+
+_NOT_READ = (
+    Format(InputKind.HAR, "a HAR file", _has("log"), None),
+    Format(InputKind.OTLP, "OpenTelemetry spans", _has("resourceSpans"), None),
+    Format(InputKind.SPANS, "spans", _has("spanContext"), None),
+    Format(InputKind.LANGFUSE, "a Langfuse export", _has("trace", "observations"), None),
+    Format(
+        InputKind.PROMPT_LOG, "a log of flattened prompt texts", _has("input", "output", "session_id"), None
+    ),
+    Format(InputKind.MINI_SWE_AGENT, "an agent trajectory", _is_trajectory, None),
+    Format(InputKind.CLAUDE_CODE, "a Claude Code transcript", _has("type", "sessionId", "uuid"), None),
+    Format(InputKind.CODEX, "a Codex rollout", _has("type", "payload", "timestamp"), None),
+    Format(InputKind.PI, "a pi session", _has("type", "modelId", "cwd"), None),
+    Format(InputKind.HASH_TRACE, "a trace of block hashes", _has("hash_ids"), None, numbers=True),
+    Format(
+        InputKind.USAGE_TABLE,
+        "a table of usage numbers",
+        _has("prompt_tokens", "completion_tokens"),
+        None,
+        numbers=True,
+    ),
+)
+
+FORMATS: tuple[Format, ...] = (*cassettes.FORMATS, *_NOT_READ, *requests.FORMATS)
+
+_BY_KIND = {one.kind: one for one in FORMATS}
+
+
+def format_of(kind: InputKind) -> Format:
+    """The format of a kind."""
+    return _BY_KIND[kind]
+
+
+def recognised(head: Head) -> Format | None:
+    """The format that an input with this beginning is of."""
+    return next((one for one in FORMATS if one.recognise(head)), None)

@@ -1,0 +1,31 @@
+"""The kinds of input that are read, by the names that ``--format`` takes."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class InputKind(StrEnum):
+    """A kind of input; `coldturn.traces.formats.table` holds how each is recognised and read."""
+
+    BODY = "body"
+    BODIES = "bodies"
+    JSONL = "jsonl"
+    RECORDING = "recording"
+    CASSETTE_YAML = "cassette-yaml"
+    CASSETTE_JSON = "cassette-json"
+    HAR = "har"
+    OTLP = "otlp"
+    SPANS = "spans"
+    LANGFUSE = "langfuse"
+    PROMPT_LOG = "prompt-log"
+    CLAUDE_CODE = "claude-code"
+    CODEX = "codex"
+    PI = "pi"
+    MINI_SWE_AGENT = "mini-swe-agent"
+    USAGE_TABLE = "usage-table"
+    HASH_TRACE = "hash-trace"
+
+
+CASSETTES = frozenset({InputKind.CASSETTE_YAML, InputKind.CASSETTE_JSON, InputKind.RECORDING})
+"""Kinds that hold whole HTTP interactions, MCP traffic among them."""

@@ -1,0 +1,231 @@
+"""One JSON document from a stream, piece by piece, each as the bytes that stood there.
+
+Libraries that stream JSON build values, which loses how a number was written and what UTF-8 cannot hold. Here
+a value is cut out whole, and only the containers that the caller names are walked into.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import IO, TypeAlias
+
+from coldturn.traces.limits import MAX_LINE
+from coldturn.traces.opening import BOM
+from coldturn.traces.slices import NotJsonError, value_of
+
+Path: TypeAlias = tuple[str | int, ...]
+
+_CHUNK = 262_144
+_STRUCTURE = re.compile(rb'["{}\[\]]')
+_IN_STRING = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
+_SCALAR_END = re.compile(rb"[\s,\]}]")
+_SPACE = re.compile(rb"[ \t\r\n]*+")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A value inside a document.
+
+    Attributes:
+        path: Keys and indices from the document's root.
+        content: The value's bytes; only the first of them when `cut`.
+    """
+
+    path: Path
+    content: bytes
+    cut: bool = False
+
+
+def pieces(
+    stream: IO[bytes], opens: Callable[[Path], bool], *, hold: int = MAX_LINE, strict: bool = True
+) -> Iterator[Piece]:
+    """Cut a document into values.
+
+    Args:
+        stream: At the document's beginning.
+        opens: Whether the object or list at a path is walked into; else it is a piece.
+        hold: Bytes of a piece that are held.
+        strict: Refuse a piece of more bytes; else it comes cut.
+
+    Raises:
+        NotJsonError: The document is damaged or cut off at some byte, or a piece is larger than `hold`.
+    """
+    cutter = _Cutter(stream, opens, hold, strict=strict)
+    yield from cutter.value(())
+    cutter.expect_end()
+
+
+def opening_members(source: IO[bytes] | bytes, hold: int) -> dict[str, bytes]:
+    """The members of an object as far as it can be read, each with the first `hold` bytes of its value."""
+    stream = io.BytesIO(source) if isinstance(source, bytes) else source
+    found: dict[str, bytes] = {}
+    try:
+        for piece in pieces(stream, lambda path: not path, hold=hold, strict=False):
+            if piece.path and isinstance(piece.path[0], str):
+                found[piece.path[0]] = piece.content
+    except NotJsonError:
+        pass  # what stands in front of the damage tells enough
+    return found
+
+
+class _Cutter:
+    """A window over the stream: `_at` is where reading goes on, `_mark` where the value began."""
+
+    def __init__(self, stream: IO[bytes], opens: Callable[[Path], bool], hold: int, *, strict: bool) -> None:
+        self._stream = stream
+        self._opens = opens
+        self._hold = hold
+        self._strict = strict
+        self._window = stream.read(_CHUNK).removeprefix(BOM)
+        self._at = 0
+        self._mark: int | None = None
+        self._passed = 0
+
+    def value(self, path: Path) -> Iterator[Piece]:
+        first = self._next()
+        if first == b"{" and self._opens(path):
+            yield from self._object(path)
+        elif first == b"[" and self._opens(path):
+            yield from self._list(path)
+        else:
+            content, cut = self._cut()
+            yield Piece(path, content, cut)
+
+    def expect_end(self) -> None:
+        if self._next(end=True):
+            raise self._damage("more stands behind the document")
+
+    def _object(self, path: Path) -> Iterator[Piece]:
+        self._at += 1
+        if self._next() == b"}":
+            self._at += 1
+            return
+        while True:
+            if self._next() != b'"':
+                raise self._damage("a key is missing")
+            key = value_of(self._cut()[0])
+            self._take(b":")
+            yield from self.value((*path, str(key)))
+            if self._take(b",", b"}") == b"}":
+                return
+
+    def _list(self, path: Path) -> Iterator[Piece]:
+        self._at += 1
+        if self._next() == b"]":
+            self._at += 1
+            return
+        index = 0
+        while True:
+            yield from self.value((*path, index))
+            if self._take(b",", b"]") == b"]":
+                return
+            index += 1
+
+    def _next(self, *, end: bool = False) -> bytes:
+        """The next byte that is no space, without taking it; nothing at the end, where that is allowed."""
+        while True:
+            space = _SPACE.match(self._window, self._at)
+            self._at = space.end() if space else self._at
+            if self._at < len(self._window):
+                return self._window[self._at : self._at + 1]
+            if not self._more():
+                if end:
+                    return b""
+                raise self._damage("it is cut off")
+
+    def _take(self, *wanted: bytes) -> bytes:
+        found = self._next()
+        if found not in wanted:
+            raise self._damage(f"{' or '.join(one.decode() for one in wanted)} is missing")
+        self._at += 1
+        return found
+
+    def _cut(self) -> tuple[bytes, bool]:
+        """Take the value that begins here; whether only its beginning was held."""
+        self._mark = self._at
+        begin = self._passed + self._at
+        first = self._window[self._at : self._at + 1]
+        kept = bytearray()
+        if first == b'"':
+            self._at += 1
+            self._to_string_end(kept)
+        elif first in (b"{", b"["):
+            self._to_container_end(kept)
+        else:
+            self._to_scalar_end(kept)
+        kept += self._window[self._mark : self._at]
+        self._mark = None
+        if self._passed + self._at - begin > self._hold:
+            return bytes(kept[: self._hold]), True
+        return bytes(kept), False
+
+    def _to_container_end(self, kept: bytearray) -> None:
+        depth = 0
+        while True:
+            found = _STRUCTURE.search(self._window, self._at)
+            if found is None:
+                self._at = len(self._window)
+                self._further(kept)
+                continue
+            self._at = found.end()
+            mark = found[0]
+            if mark == b'"':
+                self._to_string_end(kept)
+            elif mark in b"{[":
+                depth += 1
+            else:
+                depth -= 1
+                if not depth:
+                    return
+
+    def _to_string_end(self, kept: bytearray) -> None:
+        """From inside a string to behind its closing quote."""
+        while True:
+            inside = _IN_STRING.match(self._window, self._at)
+            self._at = inside.end() if inside else self._at
+            if self._window[self._at : self._at + 1] == b'"':
+                self._at += 1
+                return
+            self._further(kept)
+
+    def _to_scalar_end(self, kept: bytearray) -> None:
+        start = self._passed + self._at
+        while (found := _SCALAR_END.search(self._window, self._at)) is None:
+            self._at = len(self._window)
+            self._keep(kept)
+            if not self._more():
+                return
+        self._at = found.start()
+        if self._passed + self._at == start:
+            raise self._damage("a value is missing")
+
+    def _further(self, kept: bytearray) -> None:
+        """Go on with what follows the window; the value's part in it is kept, up to the bound."""
+        self._keep(kept)
+        if not self._more():
+            raise self._damage("it is cut off")
+
+    def _keep(self, kept: bytearray) -> None:
+        if self._mark is None:
+            return
+        if self._strict and len(kept) + self._at - self._mark > self._hold:
+            raise self._damage(f"a value is larger than {self._hold // 1_048_576} MiB")
+        if len(kept) <= self._hold:
+            kept += self._window[self._mark : self._at]
+        self._mark = self._at
+
+    def _more(self) -> bool:
+        """Read on; what was passed is dropped."""
+        chunk = self._stream.read(_CHUNK)
+        rest = self._window[self._at :]
+        self._passed += self._at
+        if self._mark is not None:
+            self._mark = 0
+        self._window, self._at = rest + chunk, 0
+        return bool(chunk)
+
+    def _damage(self, reason: str) -> NotJsonError:
+        return NotJsonError(f"{reason} at byte {self._passed + self._at}")
