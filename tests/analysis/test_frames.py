@@ -13,9 +13,9 @@ from matplotlib.patches import Rectangle
 
 from coldturn.analysis.charts import READ_COLOUR, UNCACHED_COLOUR, steps_chart
 from coldturn.analysis.frames import columns, frames
-from coldturn.analysis.frames.packed import PackedSegmentsError
 from coldturn.traces import names
 from coldturn.traces.otlp import SpanFile
+from coldturn.traces.packed import PackedSegmentsError
 from coldturn.traces.span_reader import AttributeValue, SpanRow, read_spans
 from coldturn.traces.spans import SpanObserver
 from fake_run import MODEL, FakeClock, tell

@@ -146,7 +146,7 @@ def _document(span: ReadableSpan) -> Json:
     return {
         "resourceSpans": [
             {
-                "resource": {"attributes": _attributes(span.resource.attributes)},
+                "resource": {"attributes": attribute_values(span.resource.attributes)},
                 "scopeSpans": [{"scope": scope, "spans": [_span(span)]}],
             }
         ]
@@ -162,11 +162,11 @@ def _span(span: ReadableSpan) -> Json:
         "kind": span.kind.value + 1,
         "startTimeUnixNano": str(span.start_time or 0),
         "endTimeUnixNano": str(span.end_time or 0),
-        "attributes": _attributes(span.attributes),
+        "attributes": attribute_values(span.attributes),
     }
     if span.events:
         body["events"] = [
-            {"timeUnixNano": str(e.timestamp), "name": e.name, "attributes": _attributes(e.attributes)}
+            {"timeUnixNano": str(e.timestamp), "name": e.name, "attributes": attribute_values(e.attributes)}
             for e in span.events
         ]
     if span.links:
@@ -191,10 +191,11 @@ def _context(context: SpanContext | None) -> dict[str, Json]:
 
 
 def _link(link: Link) -> Json:
-    return _context(link.context) | {"attributes": _attributes(link.attributes)}
+    return _context(link.context) | {"attributes": attribute_values(link.attributes)}
 
 
-def _attributes(attributes: Mapping[str, object] | None) -> Json:
+def attribute_values(attributes: Mapping[str, object] | None) -> Json:
+    """Return OTLP's list of keys and values; what JSON cannot say (NaN, infinity, null) is left out."""
     pairs = ((key, _value(value)) for key, value in (attributes or {}).items())
     return [{"key": key, "value": value} for key, value in pairs if value is not None]
 

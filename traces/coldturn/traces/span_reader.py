@@ -14,7 +14,8 @@ from coldturn.traces import names
 
 AttributeValue: TypeAlias = "str | bool | int | float | tuple[AttributeValue, ...] | None"
 
-_KINDS = ("UNSPECIFIED", "INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER")
+KINDS = ("UNSPECIFIED", "INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER")
+"""OTLP's span kinds, by their numbers."""
 _FAILED = (2, "2", "STATUS_CODE_ERROR")
 
 
@@ -52,6 +53,7 @@ class SpanRow:
         start: Nanoseconds since the epoch. `end` likewise.
         scope: Name of the library that made it.
         error: Message of a failed span, maybe empty; None when it did not fail.
+        service: ``service.name`` of its resource; empty when there is none.
     """
 
     trace_id: str
@@ -65,6 +67,7 @@ class SpanRow:
     links: tuple[SpanLink, ...] = ()
     scope: str = ""
     error: str | None = None
+    service: str = ""
 
     def reported(self, name: str) -> int | None:
         """Return a usage figure under its name or one of its aliases; None when it was not reported."""
@@ -187,7 +190,7 @@ class _Span(_Otlp, frozen=True):
     links: tuple[_Link, ...] = ()
     status: _Status = _Status()
 
-    def row(self, scope: str) -> SpanRow:
+    def row(self, scope: str, service: str) -> SpanRow:
         """The span as the other rooms see it."""
         return SpanRow(
             trace_id=self.trace_id,
@@ -201,12 +204,13 @@ class _Span(_Otlp, frozen=True):
             links=tuple(SpanLink(link.trace_id, link.span_id) for link in self.links),
             scope=scope,
             error=self.status.message if self.status.code in _FAILED else None,
+            service=service,
         )
 
 
 def _kind(kind: int | str) -> str:
     if isinstance(kind, int):
-        return _KINDS[kind] if 0 <= kind < len(_KINDS) else _KINDS[0]
+        return KINDS[kind] if 0 <= kind < len(KINDS) else KINDS[0]
     return kind.removeprefix("SPAN_KIND_")
 
 
@@ -219,7 +223,18 @@ class _ScopeSpans(_Otlp, frozen=True):
     spans: tuple[_Span, ...] = ()
 
 
+class _Resource(_Otlp, frozen=True):
+    attributes: tuple[_Pair, ...] = ()
+
+    @property
+    def service(self) -> str:
+        """Its ``service.name``."""
+        found = (pair.value.string_value for pair in self.attributes if pair.key == names.SERVICE_NAME)
+        return next(found, None) or ""
+
+
 class _ResourceSpans(_Otlp, frozen=True):
+    resource: _Resource = _Resource()
     scope_spans: tuple[_ScopeSpans, ...] = ()
 
 
@@ -239,9 +254,10 @@ class _Line(_Otlp, frozen=True):
         if isinstance(self.resource_spans, msgspec.UnsetType):
             return
         for resource in self.resource_spans:
+            service = resource.resource.service
             for group in resource.scope_spans:
                 for span in group.spans:
-                    yield span.row(group.scope.name)
+                    yield span.row(group.scope.name, service)
 
 
 _LINES = msgspec.json.Decoder(_Line)

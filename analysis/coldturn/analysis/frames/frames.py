@@ -10,9 +10,9 @@ import polars as pl
 
 from coldturn.analysis.estimates.longest_prefix import LongestPrefix, StepEstimate
 from coldturn.analysis.frames import columns
-from coldturn.analysis.frames.packed import Definition, definitions, unpack
 from coldturn.analysis.rates import rate
 from coldturn.traces import names
+from coldturn.traces.packed import Definition, definitions, unpack
 from coldturn.traces.span_reader import SpanRow
 
 Row: TypeAlias = dict[str, Any]
