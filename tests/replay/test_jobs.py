@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import signal
+import subprocess
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +20,10 @@ import pytest
 from coldturn.reference.policy import POLICIES
 from coldturn.replay.cli.app import main
 from coldturn.replay.cli.bar import bar
+from coldturn.replay.errors import ReplayProcessError
 from coldturn.replay.runs import runner
 from coldturn.replay.runs.runner import ReplayOptions, replay
+from deadly_replay import deadly
 
 McpTape = Callable[..., list[Any]]
 WriteTape = Callable[..., Path]
@@ -77,6 +85,56 @@ def test_fewer_recordings_than_processes_share_out_their_policies(folder: Path, 
     assert [[policy.name for _, policy in part.policies] for part in parts] == [["naive"], ["stable"]]
     report = replay([folder / "one.jsonl"], TWO, ReplayOptions(out=tmp_path / "out"), jobs=2)
     assert [policy.policy for policy in report.recordings[0].policies] == ["naive", "stable"]
+
+
+COMPARED = "naive,catalog-in-system,catalog-in-suffix,stable"
+
+
+@contextmanager
+def _replaying(out: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """The demo's recording under four policies in two processes, once one of them has begun to write."""
+    recording = str(files("coldturn.replay") / "recordings" / "demo.session.toml")
+    command = [sys.executable, "-m", "coldturn.replay.cli.app", "replay", recording, "--compare", COMPARED]
+    options = ["--jobs", "2", "--out", str(out)]
+    with subprocess.Popen(  # noqa: S603 - ours
+        [*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+    ) as running:
+        deadline = time.monotonic() + 60
+        while not list(out.glob(".*.part")) and time.monotonic() < deadline and running.poll() is None:
+            pass
+        yield running
+
+
+def test_interrupting_several_processes_leaves_no_half_file(tmp_path: Path) -> None:
+    with _replaying(tmp_path) as running:
+        os.killpg(running.pid, signal.SIGINT)
+        _, errors = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert errors.decode().splitlines()[-1] == "coldturn: interrupted"
+    assert b"Traceback" not in errors
+    assert [path.name for path in tmp_path.iterdir() if path.name.endswith(".part")] == []
+
+
+@pytest.mark.requirement("REP-8")
+def test_a_process_that_is_killed_costs_no_replay(tmp_path: Path) -> None:
+    with _replaying(tmp_path) as running:
+        killed = int(next(iter(tmp_path.glob(".*.part"))).name.split(".")[-2])
+        os.kill(killed, signal.SIGKILL)
+        _, errors = running.communicate(timeout=60)
+    assert (running.returncode, b"Traceback" in errors) == (0, False), errors
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        f"demo.{policy}.jsonl" for policy in sorted(COMPARED.split(","))
+    ]
+
+
+def test_what_kills_its_process_again_is_reported_and_stops_nothing(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "_in_worker", deadly)
+    report = replay([folder / name for name in ("one.jsonl", "two.jsonl")], TWO, jobs=2)
+    (error,) = report.errors
+    assert (error.source, error.slug) == (str(folder / "one.jsonl"), ReplayProcessError.slug)
+    assert [Path(one.source).name for one in report.recordings] == ["two.jsonl"]
 
 
 class _Terminal(io.StringIO):

@@ -132,12 +132,17 @@ def _headers(headers: object) -> Headers:
     pairs: list[tuple[str, str]] = []
     if isinstance(headers, dict):
         for name, value in headers.items():
-            values = value if isinstance(value, list) else [value]
-            pairs += [(str(name).lower(), _text(one)) for one in values]
+            lower = str(name).lower()
+            if type(value) is list:
+                pairs += [(lower, one if type(one) is str else _text(one)) for one in value]
+            else:
+                pairs.append((lower, _text(value)))
     elif isinstance(headers, list):
-        for item in headers:
-            if isinstance(item, list) and len(item) == 2:
-                pairs.append((_text(item[0]).lower(), _text(item[1])))
+        pairs += [
+            (_text(item[0]).lower(), _text(item[1]))
+            for item in headers
+            if isinstance(item, list) and len(item) == 2
+        ]
     return tuple(pairs)
 
 

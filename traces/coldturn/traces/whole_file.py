@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -40,6 +41,7 @@ def written_whole(path: Path, what: str, is_ours: Callable[[Path], bool]) -> Ite
     partial = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        _remove_leftovers(path)
         if path.exists() and (not path.is_file() or (path.stat().st_size and not is_ours(path))):
             raise ForeignFileError(path, what)
     except (FileExistsError, NotADirectoryError) as error:
@@ -54,6 +56,24 @@ def written_whole(path: Path, what: str, is_ours: Callable[[Path], bool]) -> Ite
             raise TraceFileError(path, _reason(error)) from error
     finally:
         partial.unlink(missing_ok=True)
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Remove what processes began to write to `path` and were killed over."""
+    for leftover in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
+        pid = leftover.name.removesuffix(".part").rpartition(".")[2]
+        if pid.isdecimal() and not _lives(int(pid)):
+            leftover.unlink(missing_ok=True)
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def _reason(error: OSError) -> str:

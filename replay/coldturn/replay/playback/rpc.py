@@ -89,7 +89,7 @@ class CallKey:
 def parse_rpc(body: bytes) -> Rpc | None:
     """Read a body; None when it is no single JSON-RPC 2.0 message."""
     try:
-        message = json.loads(body)
+        message = json.loads(body.decode("utf-8", "surrogatepass"))
     except (ValueError, RecursionError):
         return None
     if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":

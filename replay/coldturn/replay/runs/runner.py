@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
-from signal import SIG_DFL, SIGINT, signal
+from signal import SIG_BLOCK, SIG_SETMASK, SIG_UNBLOCK, SIGINT, default_int_handler, pthread_sigmask, signal
 from typing import TypeAlias
 
 import anyio
@@ -161,18 +162,52 @@ def _replayed(
     if jobs <= 1:
         yield from ((part, _outcomes(part, options)) for part in parts)
         return
-    # Ctrl-C ends a process that replays at once and without a word; the one that waits for it says so.
-    pool = ProcessPoolExecutor(jobs, get_context("spawn"), signal, (SIGINT, SIG_DFL))
+    left = yield from _in_pool(parts, options, jobs)
+    # Nobody can tell which of them ended the process, or was ended with it: each gets one of its own.
+    for part in left:
+        for _ in (yield from _in_pool([part], options, 1)):
+            yield part, _failed(part, ReplayProcessError(part.path))
+
+
+def _in_pool(
+    parts: Sequence[_Part], options: ReplayOptions, jobs: int
+) -> Generator[tuple[_Part, list[_Outcome]], None, list[_Part]]:
+    """Yield parts as they are done; return those that are not, because a process was ended from outside."""
+    left: list[_Part] = []
+    pool = ProcessPoolExecutor(jobs, get_context("spawn"), signal, (SIGINT, default_int_handler))
     try:
-        running = {pool.submit(_outcomes, part, options): part for part in parts}
+        with _uninterrupted():
+            running = {pool.submit(_in_worker, part, options): part for part in parts}
         for future in as_completed(running):
             part = running[future]
             try:
-                yield part, future.result()
+                done = future.result()
             except BrokenProcessPool:
-                yield part, _failed(part, ReplayProcessError(part.path))
+                left.append(part)
+            else:
+                yield part, done
     finally:
         pool.shutdown(cancel_futures=True)
+    return sorted(left, key=parts.index)
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Ctrl-C waits for the end of this; processes that start meanwhile are deaf to it from the start."""
+    before = pthread_sigmask(SIG_BLOCK, {SIGINT})
+    try:
+        yield
+    finally:
+        pthread_sigmask(SIG_SETMASK, before)
+
+
+def _in_worker(part: _Part, options: ReplayOptions) -> list[_Outcome]:
+    """Replay a part. Ctrl-C ends that, and only that, so that half-written files are taken away."""
+    pthread_sigmask(SIG_UNBLOCK, {SIGINT})
+    try:
+        return _outcomes(part, options)
+    finally:
+        pthread_sigmask(SIG_BLOCK, {SIGINT})
 
 
 def _outcomes(part: _Part, options: ReplayOptions) -> list[_Outcome]:
