@@ -16,7 +16,7 @@ PACKAGE = Path(causes.__file__).parent
 PAGE = (Path(__file__).parents[2] / "docs" / "causes.md").read_text(encoding="utf-8")
 PARAGRAPHS = dict(re.findall(r"^### (\w+)\n\n(.+?)(?=\n\n#|\Z)", PAGE, re.MULTILINE | re.DOTALL))
 CAUSE = re.compile(
-    r"^(tool|schema|defer|random|clock|date|attribution|env|catalog|skills|subagent|memory|section|system"
+    r"^(tool|tier|facade|schema|defer|random|clock|date|attribution|env|catalog|skills|subagent|memory|section|system"
     r"|elision|planned|transient|compaction|thinking|image|history|content|whitespace|json|empty|message"
     r"|block)_\w+$|^(compaction|unknown)$"
 )

@@ -156,6 +156,44 @@ async def test_history_stands_still_up_to_the_first_result_whose_elision_falls_d
         assert one.observer.infos[2].elision.handles == (large.handle,)
 
 
+@pytest.mark.anyio
+@pytest.mark.requirement("RES-9", "TIER-5", "TIER-7")
+@pytest.mark.parametrize(
+    ("change", "policy", "cause", "names", "kinds"),
+    [
+        (new_tool, {"direct_tools": 2}, "tier_changed", ("s",), ("direct_to_facade",)),
+        (new_tool, {"direct_tools": 2, "facade_tools": 2}, "tier_changed", ("s",), ("direct_to_search",)),
+        (new_tool, {"direct_tools": 1, "facade_tools": 2}, "tier_changed", ("s",), ("facade_to_search",)),
+        (new_tool, {"direct_tools": 1}, "facade_index_changed", ("s__use",), ()),
+        (tool_gone, {"direct_tools": 1}, "facade_index_changed", ("s__use",), ()),
+        (tool_edited, {"direct_tools": 1}, "facade_index_changed", ("s__use",), ()),
+    ],
+)
+@pytest.mark.parametrize("surface", list(RENDERED_SURFACES))
+async def test_the_runtime_names_a_tier_that_rose_and_a_facade_whose_index_moved(
+    change: Change,
+    policy: dict[str, int],
+    cause: str,
+    names: tuple[str, ...],
+    kinds: tuple[str, ...],
+    surface: Surface,
+    tool_server: MakeServer,
+) -> None:
+    chosen = Policy.model_validate({**policy, "tier_change": "turn", "midrun_preload": "append"})
+    async with scene(tool_server, chosen, surface) as one:
+        await run_turn(one.run, "One")
+        await change(one)
+        for text in ("Two", "Three"):
+            assert (await run_turn(one.run, text)).error is None
+        assert one.causes() == [None, cause, None], "once, at the next turn"
+        comparison = one.observer.infos[1].comparison
+        assert comparison is not None
+        assert comparison.first is not None
+        assert (comparison.first.names, comparison.first.kinds, comparison.first.later) == (names, kinds, ())
+        assert set(comparison.first.alongside) <= {"tool_edited", "tool_removed", "tool_added"}
+        assert comparison.first.alongside
+
+
 @settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     sizes=st.lists(st.integers(0, 12), min_size=2, max_size=6),

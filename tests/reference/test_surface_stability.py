@@ -177,6 +177,7 @@ async def test_turns_without_a_change_leave_array_and_lines_as_they_are(
                 (),
                 first.deferred,
                 bench.box.step_surface(turn, 1).servers,
+                first.owners,
             )
 
 

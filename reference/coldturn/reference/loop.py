@@ -90,7 +90,7 @@ async def _steps(run: Run, turn: int) -> tuple[TurnOutcome, tuple[ServerState, .
 async def _step(run: Run, surface: ToolSurface, turn: int, step: int) -> AssistantMessage:
     """Assemble, send, and log one model call."""
     assembled = run.assembly.assemble(surface, run.reminders, run.clock.time_ns())
-    info = _describe(run, assembled, turn, step)
+    info = _describe(run, assembled, surface, turn, step)
     with run.observer.step(info) as scope:
         request = ModelRequest(info.surface, info.body, turn, step, run.records)
         reply = await run.model.respond(request)
@@ -101,11 +101,12 @@ async def _step(run: Run, surface: ToolSurface, turn: int, step: int) -> Assista
     return message
 
 
-def _describe(run: Run, assembled: Assembled, turn: int, step: int) -> StepInfo:
+def _describe(run: Run, assembled: Assembled, shown: ToolSurface, turn: int, step: int) -> StepInfo:
     """Encode a prompt and compare its bytes with the request before; the new one takes that one's place."""
     surface = run.spec.surface
     encoded = encode(assembled.prompt, surface, run.fragments)
-    labels = replace(encoded.labels, turn=turn, step=step)
+    tiers = {server.name: server.tier for server in shown.servers if server.tier != "none"}
+    labels = replace(encoded.labels, owners=shown.owners, tiers=tiers, turn=turn, step=step)
     request = read_request(encoded.body, surface=surface, labels=labels)
     before, run.sent = run.sent, SentRequest(request, turn, step)
     return StepInfo(

@@ -122,7 +122,7 @@ class Explainer:
         row = self._estimate(exchange, request, reply, placed, number)
         _count(lineage, request, reply, row)
         parent = None if placed.parent_index is None else self._numbers[placed.parent_index]
-        found = self._judge(exchange, request, number, lineage, parent, placed.parent)
+        found = self._judge(exchange, request, number, lineage, parent, placed)
         lineage.count(_verdict(found, placed))
         if self.compared is not None:
             seen = Compared(
@@ -137,9 +137,10 @@ class Explainer:
         number: int,
         lineage: LineageReport,
         parent: int | None,
-        parent_request: PromptRequest | None,
+        place: Placement,
     ) -> Finding | None:
         """Compare a request with its parent and keep what is found."""
+        parent_request = place.parent
         if parent is None:
             return None
         if parent_request is None:
@@ -149,7 +150,7 @@ class Explainer:
         keys = changed_settings(parent_request, request)
         if keys:
             lineage.settings_changed.append(SettingsChange(number, parent, keys))
-        found = self._compare(parent_request, request)
+        found = self._compare(parent_request, request, place.before)
         if found is None:
             return None
         placed = replace(found, source=exchange.source, request=number, entry=exchange.entry, parent=parent)
@@ -171,8 +172,10 @@ class Explainer:
         )
         return told.row
 
-    def _compare(self, parent: PromptRequest, child: PromptRequest) -> Finding | None:
-        return finding_of(parent, child, compare(parent, child), self.options)
+    def _compare(
+        self, parent: PromptRequest, child: PromptRequest, before: PromptRequest | None
+    ) -> Finding | None:
+        return finding_of(parent, child, compare(parent, child, before), self.options)
 
     def _lineage(
         self, key: object, placed: Placement, exchange: Exchange, request: PromptRequest

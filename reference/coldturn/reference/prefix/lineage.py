@@ -32,6 +32,7 @@ class Placement:
     Attributes:
         index: How many requests were placed before it.
         parent: The request it continues, without its raw bytes; None when there is none, or it is evicted.
+        before: The request that the parent continues, if that is still kept.
         lineage: Name of its tree: equal input gives equal names.
         evicted: There is a parent (`parent_index`), but what it said is no longer kept.
     """
@@ -41,6 +42,7 @@ class Placement:
     parent_index: int | None
     lineage: str
     evicted: bool
+    before: PromptRequest | None = None
 
 
 class Lineages:
@@ -93,7 +95,9 @@ class Lineages:
             identity=identity,
             response_id=response_id,
         )
+        before = None
         if isinstance(parent, Node):
+            before = parent.parent.request if parent.parent is not None else None
             node.continues(parent, shared)
         self._store.add(node)
         return Placement(
@@ -102,6 +106,7 @@ class Lineages:
             parent_index=parent.index if parent else None,
             lineage=node.lineage,
             evicted=isinstance(parent, Forgotten),
+            before=before,
         )
 
     def _parent(

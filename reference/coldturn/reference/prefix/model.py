@@ -89,6 +89,8 @@ class Labels:
             differs from the dialect's default (tail and transient) needs an entry.
         planned: JSON paths of tool results whose rendering was elided at this turn's boundary.
         deferred: Names of tools that this request knows but does not define in its tools array.
+        owners: Name of a tool in the array, or of a facade -> the connection that it comes from.
+        tiers: Connection -> how its tools stand in the prompt (``direct``, ``facade``, ``search``...).
         turn: Index of the turn, when known.
         step: Index of the step within the turn, when known.
     """
@@ -96,6 +98,8 @@ class Labels:
     zones: Mapping[str, Zone] = field(default_factory=dict)
     planned: frozenset[str] = frozenset()
     deferred: frozenset[str] = frozenset()
+    owners: Mapping[str, str] = field(default_factory=dict)
+    tiers: Mapping[str, str] = field(default_factory=dict)
     turn: int | None = None
     step: int | None = None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from coldturn.reference.observer import ServerState
@@ -56,6 +56,7 @@ class ToolSurface:
         notices: What changed since (zone 4): servers lost or new, tools new in mid-Run.
         deferred: Exposed names of permitted tools that are not in the array.
         servers: For the turn's span.
+        owners: Exposed names in the array, facades' among them -> connection id.
     """
 
     inline: tuple[SurfaceTool, ...]
@@ -64,6 +65,7 @@ class ToolSurface:
     notices: tuple[str, ...]
     deferred: frozenset[str]
     servers: tuple[ServerState, ...]
+    owners: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def tools(self) -> tuple[SurfaceTool, ...]:

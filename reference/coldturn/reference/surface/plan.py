@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from coldturn.reference.catalogue import CatalogueStore, CatalogueTool
 from coldturn.reference.connections import ConnectionState, Hub
@@ -48,6 +48,7 @@ class SurfacePlan:
         self._discoveries = Discoveries()
         self._server_lines: tuple[str, ...] = ()
         self._inline: tuple[SurfaceTool, ...] = ()
+        self._owners: dict[str, str] = {}
         self._started = False
         self._pair_leads = False
         self.listed: dict[str, None] = {}
@@ -65,6 +66,7 @@ class SurfacePlan:
                 line for server in sorted(self._groups) if (line := self._line(self._groups[server]))
             )
         self._inline = self._render()
+        self._owners = self.facades() | _owners(self._inline)
         inline = {(tool.server, tool.tool) for tool in self._inline if tool.server and tool.tool}
         self._discoveries.follow(self._narrowing, inline, self._policy)
         self._started = True
@@ -203,7 +205,8 @@ class SurfacePlan:
         )
         lines = notices.of(self._groups, self._hub, self._narrowing, self._policy)
         servers = tuple(self._server_state(server, discovered) for server in sorted(self._groups))
-        return ToolSurface(self._inline, discovered, self._server_lines, lines, deferred, servers)
+        owners = self._owners | _owners(discovered) if discovered else self._owners
+        return ToolSurface(self._inline, discovered, self._server_lines, lines, deferred, servers, owners)
 
     def _server_state(self, server: str, discovered: Sequence[SurfaceTool]) -> ServerState:
         group, snapshot = self._groups[server], self._store.current(server)
@@ -224,6 +227,10 @@ class SurfacePlan:
             prompt_bytes=size,
             missing_eager=group.missing_eager,
         )
+
+
+def _owners(tools: Iterable[SurfaceTool]) -> dict[str, str]:
+    return {tool.definition.name: tool.server for tool in tools if tool.server is not None}
 
 
 def _by_name(tools: Sequence[SurfaceTool]) -> list[SurfaceTool]:

@@ -49,12 +49,14 @@ class Pair:
     Attributes:
         stable_end: How many of the parent's blocks later requests should repeat.
         common: How many blocks from the start are the same in both.
+        before: The request that the parent continues, when it is known.
     """
 
     parent: PromptRequest
     child: PromptRequest
     stable_end: int
     common: int
+    before: PromptRequest | None = None
 
     def parent_indices(self, *zones: Zone) -> list[int]:
         """Indices of the parent's stable blocks in `zones`, in render order."""

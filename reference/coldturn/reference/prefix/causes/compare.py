@@ -21,11 +21,16 @@ from coldturn.reference.prefix.request import PromptRequest
 _TRANSIENT = frozenset({"transient_tail_removed", "transient_tail_changed"})
 
 
-def compare(parent: PromptRequest, child: PromptRequest) -> Comparison:
+def compare(parent: PromptRequest, child: PromptRequest, before: PromptRequest | None = None) -> Comparison:
     """Say whether `child` repeats the stable part of `parent`, and if not, where and why it does not.
 
     A pair in which nothing changed costs one look per element. Labels on either request (zones, planned
-    elisions, deferred tools) decide what bytes alone cannot.
+    elisions, deferred tools, tiers) decide what bytes alone cannot.
+
+    Args:
+        parent: The older request.
+        child: The newer request.
+        before: The request that `parent` itself continues: shows what comes and goes by turns.
     """
     if (parent.unloaded or child.unloaded) and not child.goes_on_from(parent):
         parent, child = parent.whole(), child.whole()
@@ -40,7 +45,7 @@ def compare(parent: PromptRequest, child: PromptRequest) -> Comparison:
             first=None,
             wire_drift=has_wire_drift(parent, child, common),
         )
-    pair = Pair(parent, child, _stable_end(parent, child), common=place.parent)
+    pair = Pair(parent, child, _stable_end(parent, child), common=place.parent, before=before)
     if place.parent < pair.stable_end and not _goes_on(pair, place):
         changes = _changes(pair, place)
         stable = all(change.harmless and change.cause in _TRANSIENT for change in changes)

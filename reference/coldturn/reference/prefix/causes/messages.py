@@ -13,6 +13,7 @@ from coldturn.reference.prefix.causes.hunks import Texts, hunks
 from coldturn.reference.prefix.causes.schema import Json, Leaf, Number, is_id, leaves, parse, parse_run
 from coldturn.reference.prefix.causes.system import explained, hunk_change, known_tools
 from coldturn.reference.prefix.causes.texts import Reason, explain, is_equal_plain, whitespace_kinds
+from coldturn.reference.prefix.causes.toggles import image_count
 from coldturn.reference.prefix.causes.transient import is_reminder, reminder_start
 from coldturn.reference.prefix.model import Block, BlockKind, Confidence, Zone
 
@@ -85,6 +86,25 @@ def _is_planned(history: History, block: BlockPair) -> bool:
 def _seems_planned(history: History, block: BlockPair) -> bool:
     """Whether bytes have to decide, since no runtime labelled the request, and the turn was the boundary."""
     return history.pair.child.labels.turn is None and block.child < history.last_user
+
+
+def _image_in_result(history: History, block: BlockPair) -> list[Change] | None:
+    """An image that a tool returned became a text; whatever else the result holds stayed."""
+    if block.was.kind is not BlockKind.TOOL_RESULT or image_count(block.was) <= image_count(block.now):
+        return None
+    was, now = (_parts(parse(one.facts.content)) for one in (block.was, block.now))
+    if len(was) != len(now) or not was:
+        return None
+    changed = [(old, new) for old, new in zip(was, now, strict=True) if old != new]
+    if any(not isinstance(new, dict) or "text" not in new for _, new in changed):
+        return None
+    return [block.change("image_replaced")]
+
+
+def _parts(document: Json) -> list[Json]:
+    """The parts of a tool's result that holds several."""
+    inner = document.get("content", document.get("output")) if isinstance(document, dict) else document
+    return inner if isinstance(inner, list) else []
 
 
 def _header_only(history: History, block: BlockPair) -> list[Change] | None:
@@ -197,6 +217,7 @@ _RULES: tuple[MessageRule, ...] = (
     _transient,
     _reminder_at_end,
     _header_only,
+    _image_in_result,
     _elision,
     _json,
     _whitespace,

@@ -24,6 +24,10 @@ TOOLS: Mapping[str, str] = {
         "Take the random value out of the tool definition, or choose it once per conversation."
     ),
     "defer_mode_flip": "Decide once per conversation which tools are deferred.",
+    "tier_changed": "Let a server keep its tier until the conversation ends (`tier_change = boundary`).",
+    "facade_index_changed": (
+        "Tell of a facade's new tools behind the history until the prefix breaks anyway, then fold them in."
+    ),
 }
 
 SYSTEM: Mapping[str, str] = {
@@ -53,6 +57,7 @@ SYSTEM: Mapping[str, str] = {
     "memory_injection": (
         "Put memories behind everything static (a last system block), or into the newest message."
     ),
+    "section_toggle": "Send the section always or never; what comes and goes belongs behind the history.",
     "section_reorder": "Assemble the system prompt's sections in one fixed order.",
     "system_replaced": (
         "Keep one system prompt per conversation; give another role a conversation of its own."
@@ -75,6 +80,7 @@ HISTORY: Mapping[str, str] = {
         "Compact rarely and by a large step; each compaction pays for the whole new history once."
     ),
     "image_replaced": "Keep images as sent, or replace them all at once between turns.",
+    "image_toggle": "Decide once whether images of older messages are sent, and keep to it.",
     "thinking_stripped": "Send reasoning blocks back exactly as they came.",
     "history_id_regenerated": "Store the ids that were sent or received and send the same ones again.",
     "content_shape": "Write a message's content in one shape, always a string or always a list of parts.",

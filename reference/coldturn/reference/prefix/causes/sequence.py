@@ -12,6 +12,7 @@ from coldturn.reference.prefix.causes.align import Gap
 from coldturn.reference.prefix.causes.change import BlockPair, Change, Pair
 from coldturn.reference.prefix.causes.history import History, read_history
 from coldturn.reference.prefix.causes.messages import is_header_shift, is_transient, message_changes
+from coldturn.reference.prefix.causes.toggles import image_toggle
 from coldturn.reference.prefix.causes.transient import is_reminder
 from coldturn.reference.prefix.model import Block, BlockKind, Confidence, Zone
 
@@ -37,7 +38,8 @@ def history_changes(pair: Pair) -> list[Change]:
     for gap in history.found:
         whole = _compaction(history, gap) or _merged(history, gap)
         changes += [whole] if whole is not None else _gap_changes(history, gap)
-    return [replace(change, group="history") for change in _without_forced_shapes(changes)]
+    changes = image_toggle(pair, list(_without_forced_shapes(changes)))
+    return [replace(change, group="history") for change in changes]
 
 
 def _without_forced_shapes(changes: Sequence[Change]) -> Iterator[Change]:

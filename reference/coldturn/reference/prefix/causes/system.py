@@ -12,6 +12,7 @@ from coldturn.reference.prefix.causes.change import BlockPair, Change, Pair, com
 from coldturn.reference.prefix.causes.hunks import Hunk, Texts, hunks
 from coldturn.reference.prefix.causes.schema import parse_run
 from coldturn.reference.prefix.causes.texts import Reason, explain, is_micro
+from coldturn.reference.prefix.causes.toggles import block_toggle, section_toggle
 from coldturn.reference.prefix.difference import common_prefix, section_at
 from coldturn.reference.prefix.model import Block, BlockFacts, Zone
 
@@ -119,6 +120,7 @@ def _whole_block(pair: Pair, old: int | None, new: int | None) -> Change:
     if block.facts.is_text and content:
         reason = explain(hunks(texts)[0])
     reason = reason or Reason("memory_injection" if block.zone is Zone.TAIL else "system_edited")
+    reason = block_toggle(pair, content, reason, came=new is not None)
     return Change(
         cause=reason.cause,
         zone=block.zone,
@@ -137,7 +139,8 @@ def text_changes(block: BlockPair) -> list[Change]:
     texts = Texts(block.was.facts.content, block.now.facts.content, block.now.zone, known_tools(block.pair))
     changes: list[Change] = []
     unexplained = 0
-    for hunk, reason in explained(texts):
+    for hunk, found in explained(texts):
+        reason = section_toggle(block.pair, hunk, found)
         if reason is None:
             unexplained += max(map(len, hunk.spans))
         changes.append(hunk_change(block, hunk, reason or _unexplained(hunk)))

@@ -12,6 +12,7 @@ from coldturn.reference.prefix.causes.change import BlockPair, Change, Pair, dig
 from coldturn.reference.prefix.causes.promotion import Promotions
 from coldturn.reference.prefix.causes.schema import DEFER_KEYS, Leaf, leaf_kind, leaves, parse
 from coldturn.reference.prefix.causes.texts import typed_reason
+from coldturn.reference.prefix.causes.tiers import Tiers
 from coldturn.reference.prefix.difference import common_prefix
 from coldturn.reference.prefix.model import Block, Confidence, Zone
 
@@ -83,7 +84,7 @@ def _added(tools: _Tools, kinds: tuple[str, ...]) -> None:
     new = [key for key in tools.now if key not in tools.was]
     if not new:
         return
-    promotions = Promotions(tools.pair)
+    promotions, tiers = Promotions(tools.pair), Tiers(tools.pair)
     for key in new:
         index = tools.now[key]
         block = tools.pair.child.blocks[index]
@@ -100,12 +101,12 @@ def _added(tools: _Tools, kinds: tuple[str, ...]) -> None:
             alongside=("tool_added",) if promoted else (),
             group="tools",
         )
-        tools.put(index, _ADDED, change)
+        tools.put(index, _ADDED, tiers.entered(change))
 
 
 def _removed(tools: _Tools) -> None:
     gone = [key for key in tools.was if key not in tools.now]
-    order = list(tools.was)
+    order, tiers = list(tools.was), Tiers(tools.pair)
     first = min(tools.was.values(), default=0)
     for key in gone:
         index = tools.was[key]
@@ -122,7 +123,7 @@ def _removed(tools: _Tools) -> None:
             names=(key[0],),
             group="tools",
         )
-        tools.put(at, _REMOVED, change)
+        tools.put(at, _REMOVED, tiers.left(change))
 
 
 def _common_with(tools: _Tools, parent: int, child: int) -> int:
@@ -157,6 +158,7 @@ EditRule: TypeAlias = Callable[[BlockPair, list[Leaf]], Change | None]
 
 def _edited(tools: _Tools) -> None:
     flipped: list[tuple[int, Change]] = []
+    tiers = Tiers(tools.pair)
     for key in tools.common:
         block = BlockPair(tools.pair, tools.was[key], tools.now[key])
         if block.was.facts.digest == block.now.facts.digest:
@@ -165,7 +167,7 @@ def _edited(tools: _Tools) -> None:
         if change.cause == "defer_mode_flip":
             flipped.append((block.child, change))
         else:
-            tools.put(block.child, _EDITED, change)
+            tools.put(block.child, _EDITED, tiers.edited(change))
     for index, change in flipped:
         tools.put(index, _EDITED, change if len(flipped) > 1 else _single_flip(tools, change))
 
