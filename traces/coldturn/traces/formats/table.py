@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from coldturn.traces.formats import cassettes, requests
+from coldturn.traces.formats import cassettes, claude_code, codex, mini_swe_agent, pi, requests
 from coldturn.traces.formats.model import Format, Head, Layout
 from coldturn.traces.kinds import InputKind
 
@@ -12,10 +12,6 @@ from coldturn.traces.kinds import InputKind
 def _has(*keys: str) -> Callable[[Head], bool]:
     """A format whose first object holds all of `keys`."""
     return lambda head: head.layout is not Layout.TEXT and set(keys) <= head.keys
-
-
-def _is_trajectory(head: Head) -> bool:
-    return _has("trajectory_format")(head) or _has("info", "messages")(head)
 
 
 _NOT_READ = (
@@ -26,10 +22,6 @@ _NOT_READ = (
     Format(
         InputKind.PROMPT_LOG, "a log of flattened prompt texts", _has("input", "output", "session_id"), None
     ),
-    Format(InputKind.MINI_SWE_AGENT, "an agent trajectory", _is_trajectory, None),
-    Format(InputKind.CLAUDE_CODE, "a Claude Code transcript", _has("type", "sessionId", "uuid"), None),
-    Format(InputKind.CODEX, "a Codex rollout", _has("type", "payload", "timestamp"), None),
-    Format(InputKind.PI, "a pi session", _has("type", "modelId", "cwd"), None),
     Format(InputKind.HASH_TRACE, "a trace of block hashes", _has("hash_ids"), None, numbers=True),
     Format(
         InputKind.USAGE_TABLE,
@@ -40,7 +32,15 @@ _NOT_READ = (
     ),
 )
 
-FORMATS: tuple[Format, ...] = (*cassettes.FORMATS, *_NOT_READ, *requests.FORMATS)
+FORMATS: tuple[Format, ...] = (
+    *cassettes.FORMATS,
+    *claude_code.FORMATS,
+    *codex.FORMATS,
+    *pi.FORMATS,
+    *mini_swe_agent.FORMATS,
+    *_NOT_READ,
+    *requests.FORMATS,
+)
 
 _BY_KIND = {one.kind: one for one in FORMATS}
 

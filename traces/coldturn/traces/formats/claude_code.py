@@ -1,0 +1,158 @@
+"""Transcripts of Claude Code (``~/.claude/projects/*/*.jsonl``).
+
+They hold messages and usage, not requests: tools, system text, markers and what is put in when a request is
+sent (reminders, attachments) are not in them. Each reply is one call, and its usage counts once, however many
+lines it is split into.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO
+
+from coldturn.reference.prefix.model import Surface, Zone
+from coldturn.traces.exchange import EntryError
+from coldturn.traces.formats.claude_history import Conversations, Entry
+from coldturn.traces.formats.model import Format, Head, Layout, Record
+from coldturn.traces.formats.sessions import (
+    NOT_KEPT,
+    SessionCall,
+    SessionLine,
+    list_of,
+    members_of,
+    object_of,
+    session_lines,
+    text_of,
+    to_json,
+)
+from coldturn.traces.kinds import InputKind
+from coldturn.traces.slices import NotJsonError, array_parts
+
+_SYNTHETIC = "<synthetic>"
+"""The model of replies that Claude Code made up itself."""
+
+_NOT_SENT = ("isApiErrorMessage", "isVisibleInTranscriptOnly")
+
+
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    """What a line tells of the call that it is a part of."""
+
+    model: str
+    usage: bytes | None
+    stop: bytes
+    request_id: str | None
+
+
+def _is_transcript(head: Head) -> bool:
+    if head.layout not in (Layout.LINES, Layout.OBJECT):
+        return False
+    return head.any_has("type", "sessionId", "uuid") or head.any_has("type", "summary", "leafUuid")
+
+
+def read(stream: IO[bytes], name: str) -> Iterator[Record]:
+    """Every call of a transcript, sub-agents' among them, in the order in which their replies began."""
+    conversations = Conversations()
+    replies: dict[str, _Reply] = {}
+    for line in session_lines(stream, name):
+        if isinstance(line, EntryError):
+            yield line
+            continue
+        try:
+            found = _entry(line)
+        except NotJsonError as error:
+            yield EntryError(name, line.entry, f"line {line.number}: {error}")
+            continue
+        if found is not None and conversations.add(found) and found.message is not None:
+            _note(replies, found.message, line)
+    for message, reply in replies.items():
+        if reply.model != _SYNTHETIC:
+            yield _call(message, reply, conversations).exchange(name)
+
+
+def _entry(line: SessionLine) -> Entry | None:
+    """A line's place in a conversation; None for one that has none (titles, snapshots, queues).
+
+    Raises:
+        NotJsonError: It holds a message that cannot be read.
+    """
+    uuid = line.text("uuid")
+    if uuid is None:
+        return None
+    role = line.text("type") or ""
+    if role not in ("user", "assistant") or not _is_sent(line):
+        return Entry(line.entry, uuid, line.text("parentUuid"), "", None, ())
+    message = members_of(line.members.get("message"))
+    blocks = _blocks(message.get("content"))
+    own = text_of(message.get("id")) or line.text("requestId") or uuid
+    return Entry(
+        line.entry,
+        uuid,
+        line.text("parentUuid"),
+        role,
+        own if role == "assistant" else None,
+        blocks,
+        line.time(),
+        any(text_of(members_of(block).get("type")) == "tool_result" for block in blocks),
+    )
+
+
+def _is_sent(line: SessionLine) -> bool:
+    """Whether a message goes to the model: errors and what only people see do not, summaries do."""
+    shown = {key: line.members.get(key) == b"true" for key in _NOT_SENT}
+    return not shown["isApiErrorMessage"] and (
+        not shown["isVisibleInTranscriptOnly"] or line.members.get("isCompactSummary") == b"true"
+    )
+
+
+def _blocks(content: bytes | None) -> tuple[bytes, ...]:
+    """Content as blocks, also where it is a plain text: the same message must not differ between calls."""
+    if content is None or content == b"null":
+        return ()
+    if content[:1] == b'"':
+        return (object_of(("type", b'"text"'), ("text", content)),)
+    if content[:1] != b"[":
+        raise NotJsonError("the content of its message is neither a text nor a list of blocks")
+    return tuple(array_parts(content))
+
+
+def _note(replies: dict[str, _Reply], message: str, line: SessionLine) -> None:
+    """Of the lines of a reply the last that reports usage counts: the first do not know the output yet."""
+    members = members_of(line.members.get("message"))
+    known = replies.get(message)
+    usage = members.get("usage", b"")
+    replies[message] = _Reply(
+        text_of(members.get("model")) or (known.model if known else ""),
+        usage if usage[:1] == b"{" else known.usage if known else None,
+        members.get("stop_reason", b"null"),
+        line.text("requestId") or (known.request_id if known else None),
+    )
+
+
+def _call(message: str, reply: _Reply, conversations: Conversations) -> SessionCall:
+    lines = conversations.reply(message)
+    history = conversations.before(lines)
+    content = list_of([block for line in lines for block in line.blocks])
+    answer = [
+        ("id", to_json(message)),
+        ("type", b'"message"'),
+        ("role", b'"assistant"'),
+        ("model", to_json(reply.model)),
+        ("content", content),
+        ("stop_reason", reply.stop),
+    ]
+    usage = [] if reply.usage is None else [("usage", reply.usage)]
+    return SessionCall(
+        entry=lines[0].entry,
+        surface=Surface.MESSAGES,
+        model=reply.model,
+        parts=history.messages,
+        answer=object_of(*answer, *usage),
+        started=history.sent,
+        missing=NOT_KEPT if history.whole else NOT_KEPT | {Zone.HISTORY},
+        request_id=reply.request_id,
+    )
+
+
+FORMATS = (Format(InputKind.CLAUDE_CODE, "a Claude Code transcript", _is_transcript, read),)

@@ -1,0 +1,161 @@
+"""What readers of agents' sessions share: a call as the request that its messages make.
+
+Sessions hold messages, not what was sent: white space, markers, the envelope and often the tools and the
+system text are lost. Bodies are written afresh in the format of the call's provider, with fidelity
+``messages``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import IO, Any
+
+from coldturn.reference.prefix.model import Fidelity, Surface, Zone
+from coldturn.traces.classify import instant
+from coldturn.traces.errors import InputTooLargeError
+from coldturn.traces.exchange import EntryError, Exchange, ExchangeKind
+from coldturn.traces.limits import MAX_DOCUMENT
+from coldturn.traces.opening import Line, lines
+from coldturn.traces.slices import NotJsonError, object_parts, value_of
+
+NOT_KEPT = frozenset({Zone.TOOLS, Zone.SYSTEM})
+"""Zones that most sessions lack: sent with every request, and unknown."""
+
+_PATHS = {
+    Surface.MESSAGES: "/v1/messages",
+    Surface.CHAT_COMPLETIONS: "/v1/chat/completions",
+    Surface.RESPONSES: "/v1/responses",
+}
+_LISTS = {Surface.RESPONSES: "input"}
+
+
+@dataclass(frozen=True, slots=True)
+class SessionCall:
+    """One call of a session.
+
+    Attributes:
+        parts: The messages, or the items of a Responses input: each as JSON.
+        answer: The reply in the provider's format, usage included.
+        instructions: The system text as a JSON string, where the session kept it apart from the messages.
+        request_id: The provider's, where it was kept.
+    """
+
+    entry: int
+    surface: Surface
+    model: str
+    parts: Sequence[bytes]
+    answer: bytes | None
+    started: float | None
+    missing: frozenset[Zone] = NOT_KEPT
+    instructions: bytes | None = None
+    request_id: str | None = None
+
+    def exchange(self, source: str) -> Exchange:
+        """The call as a request that messages were kept of. Its address tells the format and no host."""
+        return Exchange(
+            source=source,
+            entry=self.entry,
+            kind=ExchangeKind.MODEL,
+            method="POST",
+            url=_PATHS[self.surface],
+            request_body=self._body(),
+            response_body=self.answer,
+            status=None,
+            content_type="application/json",
+            started=self.started,
+            fidelity=Fidelity.MESSAGES,
+            headers=() if self.request_id is None else (("request-id", self.request_id),),
+            parts_missing=self.missing,
+        )
+
+    def _body(self) -> bytes:
+        model = [b'"model":' + to_json(self.model)] if self.model else []
+        system = [b'"instructions":' + self.instructions] if self.instructions is not None else []
+        name = _LISTS.get(self.surface, "messages").encode()
+        return b"{" + b",".join([*model, *system, b'"' + name + b'":[' + b",".join(self.parts) + b"]"]) + b"}"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionLine:
+    """A line of a session's file: a JSON object by its members, as bytes."""
+
+    entry: int
+    number: int
+    members: dict[str, bytes]
+
+    def text(self, key: str) -> str | None:
+        """A member that is a text; None for anything else."""
+        return text_of(self.members.get(key))
+
+    def time(self, key: str = "timestamp") -> float | None:
+        """Epoch seconds of a member; None when it is no time."""
+        return instant(loose(self.members.get(key)))
+
+
+def session_lines(stream: IO[bytes], name: str) -> Iterator[SessionLine | EntryError]:
+    """Each line of a session; an error for one that is no JSON object.
+
+    A call repeats the lines before it, so that they are held: a session is bounded as a document is.
+
+    Raises:
+        InputTooLargeError: The session is beyond that bound.
+    """
+    held = 0
+    for entry, line in enumerate(lines(stream)):
+        held += len(line.content)
+        if held > MAX_DOCUMENT:
+            raise InputTooLargeError(name, "the session", MAX_DOCUMENT)
+        yield _line(line, entry, name)
+
+
+def _line(line: Line, entry: int, name: str) -> SessionLine | EntryError:
+    if line.too_long:
+        return EntryError(name, entry, f"line {line.number} is too long to be held")
+    try:
+        return SessionLine(entry, line.number, object_parts(line.content))
+    except NotJsonError as error:
+        end = "" if line.complete else " (the file ends there without a line feed)"
+        return EntryError(name, entry, f"line {line.number}: {error}{end}", torn=not line.complete)
+
+
+def members_of(raw: bytes | None) -> dict[str, bytes]:
+    """The members of an object; none where there is no object."""
+    if raw is None or raw[:1] != b"{":
+        return {}
+    try:
+        return object_parts(raw)
+    except NotJsonError:
+        return {}
+
+
+def loose(raw: bytes | None) -> Any:  # noqa: ANN401 - any JSON value
+    """A value's meaning; None where there is none or it cannot be read."""
+    if raw is None:
+        return None
+    try:
+        return value_of(raw)
+    except NotJsonError:
+        return None
+
+
+def text_of(raw: bytes | None) -> str | None:
+    """A JSON string's text; None for anything else."""
+    value = loose(raw) if raw is not None and raw[:1] == b'"' else None
+    return value if isinstance(value, str) else None
+
+
+def to_json(value: object) -> bytes:
+    """Compact JSON, lone surrogates kept."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+
+
+def object_of(*pairs: tuple[str, bytes]) -> bytes:
+    """A JSON object of values that are JSON already."""
+    return b"{" + b",".join(to_json(key) + b":" + value for key, value in pairs) + b"}"
+
+
+def list_of(parts: Sequence[bytes]) -> bytes:
+    """A JSON list of values that are JSON already."""
+    return b"[" + b",".join(parts) + b"]"
