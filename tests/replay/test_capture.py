@@ -125,6 +125,7 @@ async def test_only_allowed_headers_are_kept(tmp_path: Path) -> None:
             "X-Request-Id": "req_1",
             "X-RateLimit-Remaining": "9",
             "Mcp-Session-Id": "s1",
+            "X-Amzn-Bedrock-Cache-Read-Input-Token-Count": "4",
             "Openai-Organization": "who",
         }
         return httpx2.Response(200, headers=headers, content=b"ok")
@@ -136,15 +137,19 @@ async def test_only_allowed_headers_are_kept(tmp_path: Path) -> None:
             "Cookie": "a=b",
             "X-Api-Key": "k",
             "MCP-Protocol-Version": "v",
+            "Anthropic-Beta": "context-1m",
+            "Openai-Project": "who",
         }
         response = await _post(CaptureTransport(recorder, httpx2.MockTransport(answer)), headers=sent)
     assert response.headers["set-cookie"] == "secret=1"  # the client still sees everything
     entry = _entries(path)[1]
-    assert entry["request"]["headers"] == {"mcp-protocol-version": ["v"]}  # type: ignore[index]
+    kept = {"mcp-protocol-version": ["v"], "anthropic-beta": ["context-1m"]}
+    assert entry["request"]["headers"] == kept  # type: ignore[index]
     assert set(entry["response"]["headers"]) == {  # type: ignore[index]
         "x-request-id",
         "x-ratelimit-remaining",
         "mcp-session-id",
+        "x-amzn-bedrock-cache-read-input-token-count",
     }
     assert b"sk-123" not in path.read_bytes()
     assert b"secret" not in path.read_bytes()

@@ -7,7 +7,7 @@ events, one interaction at a time, and nothing is constructed from a tag. Format
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import IO, Any
 
 import orjson
@@ -24,17 +24,14 @@ from yaml.events import (
 from coldturn.traces.errors import (
     BrokenCassetteError,
     UnrecognisedInputError,
-    UnsupportedFormatError,
 )
 from coldturn.traces.exchange import EntryError
 from coldturn.traces.interaction import EntryValueError, Interaction, interaction_of
 from coldturn.traces.kinds import InputKind
+from coldturn.traces.migrations import NO_MIGRATION, Migration, migration_from, read_header, version_of
 from coldturn.traces.opening import document, lines
 from coldturn.traces.slices import NotJsonError, array_parts, object_parts, value_of
 from coldturn.traces.yaml_values import ValueStream, YamlValueError
-
-RECORDING_VERSION = 1
-"""The newest version of our JSONL recordings that this module reads."""
 
 
 def entries(stream: IO[bytes], name: str, kind: InputKind) -> Iterator[Interaction | EntryError]:
@@ -57,15 +54,16 @@ def entries(stream: IO[bytes], name: str, kind: InputKind) -> Iterator[Interacti
             return _recording_entries(stream, name)
 
 
-def _read(value: object, entry: int, name: str) -> Interaction | EntryError:
+def _read(value: object, entry: int, name: str, migration: Migration) -> Interaction | EntryError:
     try:
-        return interaction_of(value, entry)
+        return interaction_of(migration.entry(value), entry)
     except EntryValueError as error:
         return EntryError(name, entry, str(error))
 
 
 def _yaml_entries(stream: IO[bytes], name: str) -> Iterator[Interaction | EntryError]:
-    reader = _YamlCassette(ValueStream(stream), name)
+    migration = migration_from(version_of({"metadata": read_header(stream)}), name)
+    reader = _YamlCassette(ValueStream(stream), name, migration)
     try:
         yield from reader.entries()
     except YamlValueError as error:
@@ -82,10 +80,11 @@ def _entry_at(stream: IO[bytes], position: int) -> int:
 class _YamlCassette:
     """The top level of a YAML cassette, walked by events."""
 
-    def __init__(self, values: ValueStream, name: str) -> None:
+    def __init__(self, values: ValueStream, name: str, migration: Migration) -> None:
         self.entry: int | None = None
         self._values = values
         self._name = name
+        self._migration = migration
         self._count = 0
         self._keys: list[str] = []
         self._requests: list[Any] = []
@@ -109,7 +108,7 @@ class _YamlCassette:
     def _section(self, key: str) -> Iterator[Interaction | EntryError]:
         if key == "interactions":
             for value in self._sequence(key):
-                yield _read(value, self._count, self._name)
+                yield self._read(value)
                 self._count += 1
         elif key == "requests":
             self._requests = list(self._sequence(key))
@@ -118,14 +117,17 @@ class _YamlCassette:
                 if self._count >= len(self._requests):
                     raise YamlValueError("there are more responses than requests")
                 pair = {"request": self._requests[self._count], "response": value}
-                yield _read(pair, self._count, self._name)
+                yield self._read(pair)
                 self._count += 1
             if self._count < len(self._requests):
                 yield EntryError(self._name, self._count, "the request has no response")
         elif key == "metadata":
-            _check_version({key: self._values.value()}, self._name)
+            migration_from(version_of({key: self._values.value()}), self._name)
         else:
             self._values.value()
+
+    def _read(self, value: object) -> Interaction | EntryError:
+        return _read(value, self._count, self._name, self._migration)
 
     def _sequence(self, key: str) -> Iterator[Any]:
         if not isinstance(self._values.next(), SequenceStartEvent):
@@ -140,10 +142,10 @@ def _json_entries(stream: IO[bytes], name: str) -> Iterator[Interaction | EntryE
     try:
         parts = object_parts(document(stream, name))
         if "interactions" not in parts:
-            yield _read({key: value_of(part) for key, part in parts.items()}, 0, name)
+            yield _read({key: value_of(part) for key, part in parts.items()}, 0, name, NO_MIGRATION)
             return
-        if "metadata" in parts:
-            _check_version({"metadata": value_of(parts["metadata"])}, name)
+        metadata = value_of(parts["metadata"]) if "metadata" in parts else {}
+        migration = migration_from(version_of({"metadata": metadata}), name)
         values = array_parts(parts["interactions"])
     except NotJsonError as error:
         raise BrokenCassetteError(name, None, str(error)) from error
@@ -153,11 +155,12 @@ def _json_entries(stream: IO[bytes], name: str) -> Iterator[Interaction | EntryE
         except NotJsonError as error:
             yield EntryError(name, entry, str(error))
         else:
-            yield _read(value, entry, name)
+            yield _read(value, entry, name, migration)
 
 
 def _recording_entries(stream: IO[bytes], name: str) -> Iterator[Interaction | EntryError]:
     entry = 0
+    migration = migration_from(0, name)
     for line in lines(stream):
         if line.too_long:
             yield EntryError(name, entry, f"line {line.number} is too long to be held")
@@ -173,9 +176,9 @@ def _recording_entries(stream: IO[bytes], name: str) -> Iterator[Interaction | E
                 yield EntryError(name, entry, message, torn=True)
         else:
             if line.number == 1 and isinstance(value, dict) and "request" not in value:
-                _check_version(value, name)
+                migration = migration_from(version_of(value), name)
                 continue
-            yield _read(value, entry, name)
+            yield _read(value, entry, name, migration)
         entry += 1
 
 
@@ -189,14 +192,3 @@ def _line_value(content: bytes) -> Any:  # noqa: ANN401 - any JSON value
         return orjson.loads(content)
     except orjson.JSONDecodeError:
         return value_of(content)
-
-
-def _check_version(header: Mapping[str, Any], name: str) -> None:
-    """Refuse a recording that a newer release wrote. Its version stands beside vcrpy's."""
-    metadata = header.get("metadata")
-    ours = metadata.get("coldturn", header) if isinstance(metadata, dict) else header.get("coldturn", header)
-    version = ours.get("format", ours.get("version", RECORDING_VERSION)) if isinstance(ours, dict) else None
-    if not isinstance(version, int):
-        raise BrokenCassetteError(name, None, "its header names no format version")
-    if version > RECORDING_VERSION:
-        raise UnsupportedFormatError(name, f"a recording of format version {version}")

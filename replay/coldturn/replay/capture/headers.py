@@ -13,13 +13,17 @@ _NAMES = frozenset(
         "cf-ray",
         "retry-after",
         "last-event-id",
+        # What they say decides what is cached, and names no person.
+        "anthropic-beta",
+        "anthropic-version",
+        "openai-beta",
     }
 )
-_PREFIXES = ("mcp-", "x-ratelimit-", "ratelimit", "anthropic-ratelimit-")
+_PREFIXES = ("mcp-", "x-ratelimit-", "ratelimit", "anthropic-ratelimit-", "x-amzn-bedrock-")
 
 
 def is_kept(name: str) -> bool:
-    """Whether a header may be written to a recording: content type, MCP's own, request ids, rate limits."""
+    """Whether a header may be written: content type, MCP's own, request ids, rate limits, betas, token counts."""
     lower = name.lower()
     return lower in _NAMES or lower.startswith(_PREFIXES)
 

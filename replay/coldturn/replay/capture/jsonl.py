@@ -18,9 +18,7 @@ from vcr.persisters.filesystem import CassetteNotFoundError
 from vcr.request import Request
 
 from coldturn.replay.errors import BrokenRecordingError, RecordingWarning
-
-METADATA_KEY = "coldturn"
-"""Under which a cassette's metadata holds what we say of it."""
+from coldturn.traces.migrations import METADATA_KEY
 
 
 def header_line(metadata: Mapping[str, Any]) -> bytes:

@@ -20,7 +20,7 @@ from vcr.serializers import jsonserializer, yamlserializer
 
 from coldturn.reference.clock import Clock, SystemClock
 from coldturn.replay.capture.journal import Journal
-from coldturn.replay.capture.jsonl import METADATA_KEY, JsonlPersister, header_line, interaction_line
+from coldturn.replay.capture.jsonl import JsonlPersister, header_line, interaction_line
 from coldturn.replay.capture.redaction import Redaction
 from coldturn.replay.errors import (
     BinaryBodyError,
@@ -30,8 +30,8 @@ from coldturn.replay.errors import (
     UnknownFormatError,
     UnwritableRecordingError,
 )
+from coldturn.traces.migrations import METADATA_KEY, NEWEST
 
-FORMAT_VERSION = 1
 _HEADER_BYTES = 1_048_576
 _SERIALIZERS: dict[str, ModuleType] = {
     ".yaml": yamlserializer,
@@ -55,7 +55,7 @@ def recording_metadata(clock: Clock, servers: Mapping[str, str]) -> dict[str, An
     """What a recording says of itself: its format, its age, the libraries, labels of servers by URL."""
     created = datetime.fromtimestamp(clock.time_ns() / 1e9, UTC)
     return {
-        "version": FORMAT_VERSION,
+        "version": NEWEST,
         "created": created.isoformat(timespec="seconds"),
         "mcp": version("mcp"),
         "vcrpy": version("vcrpy"),
@@ -69,9 +69,11 @@ def _ensure_ours(path: Path) -> None:
             head = file.readline(_HEADER_BYTES)
     except OSError as error:
         raise UnwritableRecordingError(str(path), (error.strerror or str(error)).lower()) from error
-    if head and not 0 < _version_of(head) <= FORMAT_VERSION:
+    if head and _version_of(head) != NEWEST:
         raise BrokenRecordingError(
-            str(path), "it is no recording in JSON lines of this version, to which more could be added"
+            str(path),
+            "it is no recording in JSON lines of this version, to which more could be added "
+            "(`coldturn convert` brings an earlier one to it)",
         )
 
 

@@ -13,8 +13,7 @@ from vcr.request import Request
 from vcr.serializers import jsonserializer, yamlserializer
 
 from coldturn.reference.prefix.model import Fidelity
-from coldturn.replay.capture.jsonl import METADATA_KEY, header_line, interaction_line
-from coldturn.replay.capture.recorder import FORMAT_VERSION
+from coldturn.replay.capture.jsonl import header_line, interaction_line
 from coldturn.replay.capture.timing import TIMING_KEY
 from coldturn.replay.errors import (
     BinaryBodyError,
@@ -26,6 +25,7 @@ from coldturn.replay.errors import (
 from coldturn.replay.playback.recording import read_metadata
 from coldturn.traces.cassette import iter_cassette
 from coldturn.traces.interaction import Headers, Interaction
+from coldturn.traces.migrations import METADATA_KEY, NEWEST
 
 LINES = ".jsonl"
 _SERIALIZERS = {".yaml": yamlserializer, ".yml": yamlserializer, ".json": jsonserializer}
@@ -62,7 +62,7 @@ def convert_file(source: Path, target: Path, *, overwrite: bool = False) -> int:
         raise RecordingExistsError(str(target))
     pairs = _pairs(source)
     first = next(pairs, None)  # what cannot be read leaves no file
-    metadata = {METADATA_KEY: {"version": FORMAT_VERSION, **read_metadata(source)}}
+    metadata = {METADATA_KEY: {**read_metadata(source), "version": NEWEST}}
     partial = target.with_name(target.name + ".partial")
     try:
         write = _write_lines if suffix == LINES else _write_vcr

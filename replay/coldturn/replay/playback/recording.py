@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gc
-import io
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,11 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import orjson
-import yaml
-
 from coldturn.reference.prefix.model import Fidelity
-from coldturn.replay.capture.jsonl import METADATA_KEY
 from coldturn.replay.capture.timing import LATEST, Timing
 from coldturn.replay.errors import BrokenRecordingError
 from coldturn.replay.playback.rpc import Rpc, parse_rpc
@@ -26,11 +20,10 @@ from coldturn.traces.cassette import iter_cassette
 from coldturn.traces.classify import PackedBodyError, started_of, unpacked
 from coldturn.traces.exchange import EntryError
 from coldturn.traces.interaction import Headers, Interaction
+from coldturn.traces.migrations import read_about
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC).timestamp()
 """Where the clock of a recording without any times starts; each entry is then a second."""
-
-_TAIL_BYTES = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,26 +209,10 @@ def _entry(
 
 
 def read_metadata(path: Path) -> Mapping[str, Any]:
-    """What a recorder wrote about a recording; empty when there is nothing."""
+    """What a recorder wrote about a recording; empty when there is nothing.
+
+    Raises:
+        InputError: A later release wrote it, or it names no format version.
+    """
     with path.open("rb") as file:
-        head = file.readline(_TAIL_BYTES)
-        file.seek(0, io.SEEK_END)
-        file.seek(max(0, file.tell() - _TAIL_BYTES))
-        tail = file.read()
-    found = _metadata_of(head, tail)
-    ours = found.get(METADATA_KEY) if isinstance(found, dict) else None
-    return ours if isinstance(ours, dict) else {}
-
-
-def _metadata_of(head: bytes, tail: bytes) -> object:
-    """JSON lines begin with it; vcrpy's YAML and JSON have it behind the interactions."""
-    try:
-        if head.startswith(b'{"' + METADATA_KEY.encode()):
-            return orjson.loads(head)
-        if match := re.search(rb"^metadata:\n(?:[ \t].*\n)+", tail, re.MULTILINE):
-            return yaml.safe_load(match.group())["metadata"]
-        if match := re.search(rb'^ {4}"metadata": (\{\n(?:.*\n)*? {4}\})', tail, re.MULTILINE):
-            return orjson.loads(match.group(1))
-    except (ValueError, yaml.YAMLError):
-        return {}
-    return {}
+        return read_about(file, str(path))
