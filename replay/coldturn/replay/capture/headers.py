@@ -23,7 +23,7 @@ _PREFIXES = ("mcp-", "x-ratelimit-", "ratelimit", "anthropic-ratelimit-", "x-amz
 
 
 def is_kept(name: str) -> bool:
-    """Whether a header may be written: content type, MCP's own, request ids, rate limits, betas, token counts."""
+    """Whether a header may be written: an allow-list, of what names a format, a limit, a beta or a count."""
     lower = name.lower()
     return lower in _NAMES or lower.startswith(_PREFIXES)
 
