@@ -37,7 +37,7 @@ class Running:
     def end(self, number: signal.Signals = signal.SIGINT) -> str:
         """Everything that it said after its address."""
         self.process.send_signal(number)
-        return self.process.communicate(timeout=30)[1]
+        return self.process.communicate(timeout=120)[1]
 
 
 @contextmanager

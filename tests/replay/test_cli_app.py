@@ -83,7 +83,7 @@ def test_interrupting_leaves_cleanly() -> None:
         running.stdin.flush()
         _wait_until_reading(running.pid)
         running.send_signal(signal.SIGINT)
-        _, errors = running.communicate(timeout=20)
+        _, errors = running.communicate(timeout=120)
     assert running.returncode == 130
     assert b"Traceback" not in errors
 

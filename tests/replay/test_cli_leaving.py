@@ -162,4 +162,4 @@ def test_a_reader_that_has_gone_is_no_finding(log: str, options: list[str]) -> N
         running.stdout.close()
         assert running.stderr is not None
         assert running.stderr.read() == b""
-        assert running.wait(timeout=30) == 128 + signal.SIGPIPE
+        assert running.wait(timeout=120) == 128 + signal.SIGPIPE

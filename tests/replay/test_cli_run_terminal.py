@@ -88,7 +88,7 @@ def test_ctrl_c_stops_the_turn_and_the_conversation_goes_on(tmp_path: Path, surf
         process.send_signal(signal.SIGINT)
         assert provider.gone.wait(30)  # the provider is no longer listened to
         say(process, "two\n")
-        out, notes = process.communicate(timeout=30)
+        out, notes = process.communicate(timeout=120)
     assert (seen + out).decode() == "I was going to\nSure.\n"
     assert b"the turn was stopped" in notes
     assert b"turn 2: 1 step; tokens reported: input 100, read 0, written 0; breaks: none" in notes
@@ -131,7 +131,7 @@ command = ["{sys.executable}", "{tmp_path / "server.py"}"]
         process.send_signal(signal.SIGINT)
         read_until(process.stderr, b"the turn was stopped")
         say(process, "two\n")
-        out, _ = process.communicate(timeout=30)
+        out, _ = process.communicate(timeout=120)
     assert out == b"Fine.\n"
     conversation = json.loads(provider.bodies[1])["messages"]
     assert [message["role"] for message in conversation] == ["user", "assistant", "user", "user", "user"]
@@ -149,7 +149,7 @@ def test_ctrl_c_ends_a_single_turn_with_130(tmp_path: Path) -> None:
     ):
         seen = read_until(process.stdout, b"Half")
         process.send_signal(signal.SIGINT)
-        out, notes = process.communicate(timeout=30)
+        out, notes = process.communicate(timeout=120)
     assert process.returncode == 130
     assert seen + out == b"Half\n"
     assert b"Traceback" not in notes
@@ -173,7 +173,7 @@ def test_a_terminal_has_a_prompt_and_ctrl_d_ends(tmp_path: Path) -> None:
             while b"(Ctrl-D ends)" not in seen and readable(process.stdout, 2):
                 seen += read_part(process.stdout)
         say(process, "\x04")
-        out, _ = process.communicate(timeout=30)
+        out, _ = process.communicate(timeout=120)
     screen = (seen + out).decode().replace("\r", "")
     assert process.returncode == 0
     assert "> hi\nHello you.\nturn 1: 1 step; tokens reported: input 100, read 0, written 0" in screen
@@ -214,7 +214,7 @@ command = ["{sys.executable}", "{tmp_path / "server.py"}"]
         serving(Say([], [("env__variables", {})]), Say(["ok"])) as provider,
         running(provider, agent, *options, **tokens) as process,
     ):
-        _, notes = process.communicate(timeout=30)
+        _, notes = process.communicate(timeout=120)
     assert process.returncode == 0, notes
     assert b'"toy-token-0123456789 none none"' in provider.bodies[1]
     written = [trace, *([tape] if recorded else [])]
@@ -232,7 +232,7 @@ def test_a_variable_that_is_not_set_is_named(tmp_path: Path) -> None:
         text + '[[spec.connections]]\nid = "away"\nurl = "http://127.0.0.1:1/mcp"\n', encoding="utf-8"
     )
     with serving() as provider, running(provider, agent, "--message", "x") as process:
-        _, notes = process.communicate(timeout=30)
+        _, notes = process.communicate(timeout=120)
     assert process.returncode == 2
     assert notes.decode().splitlines() == [notes.decode().strip()]
     assert b"AWAY_TOKEN, which connection 'away' needs, is not set" in notes

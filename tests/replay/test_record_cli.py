@@ -75,7 +75,7 @@ def test_a_recording_is_added_to_only_when_asked(tmp_path: Path) -> None:
             [*PROGRAM, "--upstream", provider.url, "--out", str(path)],
             capture_output=True,
             check=False,
-            timeout=30,
+            timeout=120,
         )
     assert run.returncode == 2
     assert b"[recording-exists]" in run.stderr

@@ -184,7 +184,7 @@ def test_signals_go_on_to_the_server_and_its_exit_code_comes_back(
         assert run.stdout is not None
         assert run.stdout.readline() == b'{"ready": 1}\n'
         run.send_signal(number)
-        out, errors = run.communicate(timeout=30)
+        out, errors = run.communicate(timeout=120)
     assert out == b'{"got": %d}\n' % number
     assert run.returncode == 40 + number
     assert b"Traceback" not in errors
@@ -192,7 +192,7 @@ def test_signals_go_on_to_the_server_and_its_exit_code_comes_back(
 
 def test_a_server_that_a_signal_ends_is_told_as_shells_tell_it(tmp_path: Path) -> None:
     command = [sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"]
-    run = subprocess.run(shim(tmp_path / "s.jsonl", command), capture_output=True, timeout=30, check=False)  # noqa: S603 - ours
+    run = subprocess.run(shim(tmp_path / "s.jsonl", command), capture_output=True, timeout=120, check=False)  # noqa: S603 - ours
     assert run.returncode == 128 + 9
 
 
@@ -207,7 +207,7 @@ def test_what_cannot_be_started_or_written_is_one_sentence(tmp_path: Path) -> No
         "secret-variable": shim(tmp_path / "a.jsonl", TOY, "--secret-env", "UNSET_KEY"),
     }
     for slug, command in shims.items():
-        run = subprocess.run(command, capture_output=True, timeout=30, check=False, stdin=subprocess.DEVNULL)  # noqa: S603 - ours
+        run = subprocess.run(command, capture_output=True, timeout=120, check=False, stdin=subprocess.DEVNULL)  # noqa: S603 - ours
         assert run.returncode == 2, slug
         assert run.stderr.decode().count("\n") == 1
         assert f"[{slug}]" in run.stderr.decode()
