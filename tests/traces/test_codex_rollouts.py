@@ -118,7 +118,7 @@ def test_a_call_without_items_of_its_own_is_numbers_alone() -> None:
 def test_tools_are_unknown_and_the_system_text_is_known_where_it_was_kept() -> None:
     rows = (asked("a"), said("b"), counted(100, 100, 0))
     (bare,) = read(META, MODEL, *rows)
-    payload = {**META["payload"], "base_instructions": {"text": "Be brief."}}
+    payload = {"id": "r1", "cwd": "/w", "base_instructions": {"text": "Be brief."}}
     (with_text,) = read({"type": "session_meta", "payload": payload}, MODEL, *rows)
     assert bare.parts_missing == {Zone.TOOLS, Zone.SYSTEM}
     assert "instructions" not in json.loads(bare.request_body)
