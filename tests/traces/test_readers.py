@@ -21,7 +21,6 @@ from coldturn.traces.errors import (
     NumbersOnlyError,
     UnreadableJsonError,
     UnrecognisedInputError,
-    UnsupportedFormatError,
 )
 from coldturn.traces.exchange import EntryError, Exchange, ExchangeKind
 from coldturn.traces.readers import read_exchanges
@@ -230,7 +229,6 @@ DEEP = b"[" * 5000 + b"]" * 5000
         (b"[1, 2", UnreadableJsonError),
         (gzip.compress(dumped(CHAT) * 50)[:-20], DamagedArchiveError),
         (b'{"timestamp": 0, "input_length": 6, "hash_ids": [0]}\n' * 2, NumbersOnlyError),
-        (b'{"log": {"entries": []}}', UnsupportedFormatError),
     ],
 )
 def test_what_cannot_be_read_is_one_sentence(content: bytes, error: type[InputError]) -> None:

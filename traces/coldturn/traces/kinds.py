@@ -15,6 +15,7 @@ class InputKind(StrEnum):
     CASSETTE_YAML = "cassette-yaml"
     CASSETTE_JSON = "cassette-json"
     HAR = "har"
+    TRACE = "trace"
     OTLP = "otlp"
     SPANS = "spans"
     LANGFUSE = "langfuse"

@@ -32,11 +32,19 @@ class Piece:
     Attributes:
         path: Keys and indices from the document's root.
         content: The value's bytes; only the first of them when `cut`.
+        offset: Where it begins in the stream.
+        length: Its bytes, held or not.
     """
 
     path: Path
     content: bytes
-    cut: bool = False
+    offset: int = 0
+    length: int = 0
+
+    @property
+    def cut(self) -> bool:
+        """Whether only its beginning is held."""
+        return self.length > len(self.content)
 
 
 def pieces(
@@ -59,15 +67,20 @@ def pieces(
 
 
 def opening_members(source: IO[bytes] | bytes, hold: int) -> dict[str, bytes]:
-    """The members of an object as far as it can be read, each with the first `hold` bytes of its value."""
+    """The members of an object as far as it can be read, each with the first `hold` bytes of its value.
+
+    A value that the source breaks off in is there with what was read of it.
+    """
     stream = io.BytesIO(source) if isinstance(source, bytes) else source
+    cutter = _Cutter(stream, lambda path: not path, hold, strict=False)
     found: dict[str, bytes] = {}
     try:
-        for piece in pieces(stream, lambda path: not path, hold=hold, strict=False):
-            if piece.path and isinstance(piece.path[0], str):
-                found[piece.path[0]] = piece.content
+        for piece in cutter.value(()):
+            if piece.path:
+                found[str(piece.path[0])] = piece.content
     except NotJsonError:
-        pass  # what stands in front of the damage tells enough
+        if cutter.path:
+            found.setdefault(str(cutter.path[0]), cutter.held())
     return found
 
 
@@ -79,10 +92,12 @@ class _Cutter:
         self._opens = opens
         self._hold = hold
         self._strict = strict
-        self._window = stream.read(_CHUNK).removeprefix(BOM)
-        self._at = 0
+        self._window = stream.read(_CHUNK)
+        self._at = len(BOM) if self._window.startswith(BOM) else 0
         self._mark: int | None = None
+        self._kept = bytearray()
         self._passed = 0
+        self.path: Path = ()
 
     def value(self, path: Path) -> Iterator[Piece]:
         first = self._next()
@@ -91,8 +106,9 @@ class _Cutter:
         elif first == b"[" and self._opens(path):
             yield from self._list(path)
         else:
-            content, cut = self._cut()
-            yield Piece(path, content, cut)
+            self.path = path
+            offset = self._passed + self._at
+            yield Piece(path, self._cut(), offset, self._passed + self._at - offset)
 
     def expect_end(self) -> None:
         if self._next(end=True):
@@ -106,7 +122,8 @@ class _Cutter:
         while True:
             if self._next() != b'"':
                 raise self._damage("a key is missing")
-            key = value_of(self._cut()[0])
+            self.path = ()
+            key = value_of(self._cut())
             self._take(b":")
             yield from self.value((*path, str(key)))
             if self._take(b",", b"}") == b"}":
@@ -143,37 +160,39 @@ class _Cutter:
         self._at += 1
         return found
 
-    def _cut(self) -> tuple[bytes, bool]:
-        """Take the value that begins here; whether only its beginning was held."""
+    def held(self) -> bytes:
+        """What was read of the value at `path`."""
+        rest = b"" if self._mark is None else self._window[self._mark :]
+        return bytes(self._kept + rest)[: self._hold]
+
+    def _cut(self) -> bytes:
+        """Take the value that begins here."""
         self._mark = self._at
-        begin = self._passed + self._at
+        self._kept = bytearray()
         first = self._window[self._at : self._at + 1]
-        kept = bytearray()
         if first == b'"':
             self._at += 1
-            self._to_string_end(kept)
+            self._to_string_end()
         elif first in (b"{", b"["):
-            self._to_container_end(kept)
+            self._to_container_end()
         else:
-            self._to_scalar_end(kept)
-        kept += self._window[self._mark : self._at]
+            self._to_scalar_end()
+        self._keep()
         self._mark = None
-        if self._passed + self._at - begin > self._hold:
-            return bytes(kept[: self._hold]), True
-        return bytes(kept), False
+        return bytes(self._kept[: self._hold])
 
-    def _to_container_end(self, kept: bytearray) -> None:
+    def _to_container_end(self) -> None:
         depth = 0
         while True:
             found = _STRUCTURE.search(self._window, self._at)
             if found is None:
                 self._at = len(self._window)
-                self._further(kept)
+                self._further()
                 continue
             self._at = found.end()
             mark = found[0]
             if mark == b'"':
-                self._to_string_end(kept)
+                self._to_string_end()
             elif mark in b"{[":
                 depth += 1
             else:
@@ -181,7 +200,7 @@ class _Cutter:
                 if not depth:
                     return
 
-    def _to_string_end(self, kept: bytearray) -> None:
+    def _to_string_end(self) -> None:
         """From inside a string to behind its closing quote."""
         while True:
             inside = _IN_STRING.match(self._window, self._at)
@@ -189,32 +208,32 @@ class _Cutter:
             if self._window[self._at : self._at + 1] == b'"':
                 self._at += 1
                 return
-            self._further(kept)
+            self._further()
 
-    def _to_scalar_end(self, kept: bytearray) -> None:
+    def _to_scalar_end(self) -> None:
         start = self._passed + self._at
         while (found := _SCALAR_END.search(self._window, self._at)) is None:
             self._at = len(self._window)
-            self._keep(kept)
+            self._keep()
             if not self._more():
                 return
         self._at = found.start()
         if self._passed + self._at == start:
             raise self._damage("a value is missing")
 
-    def _further(self, kept: bytearray) -> None:
-        """Go on with what follows the window; the value's part in it is kept, up to the bound."""
-        self._keep(kept)
+    def _further(self) -> None:
+        """Go on with what follows the window; the value's part in it is kept."""
+        self._keep()
         if not self._more():
             raise self._damage("it is cut off")
 
-    def _keep(self, kept: bytearray) -> None:
+    def _keep(self) -> None:
         if self._mark is None:
             return
-        if self._strict and len(kept) + self._at - self._mark > self._hold:
+        if self._strict and len(self._kept) + self._at - self._mark > self._hold:
             raise self._damage(f"a value is larger than {self._hold // 1_048_576} MiB")
-        if len(kept) <= self._hold:
-            kept += self._window[self._mark : self._at]
+        if len(self._kept) <= self._hold:
+            self._kept += self._window[self._mark : self._at]
         self._mark = self._at
 
     def _more(self) -> bool:

@@ -71,8 +71,13 @@ def _objects(stream: IO[bytes], name: str) -> tuple[Layout, tuple[Mapping[str, b
     """One JSON document or many, by whether the first line is an object by itself."""
     few = lines(stream)
     first = next(few)
-    if first.too_long:  # refused here, rather than read to its end to be told so
-        raise InputTooLargeError(name, "the first line", MAX_LINE)
+    if first.too_long:
+        # Its beginning has to tell: what is not read in pieces is refused before it is read to its end.
+        beginning = opening_members(first.content, _HEAD)
+        found = recognised(Head(Layout.OBJECT, (beginning,), first.content))
+        if found is None or not found.streams:
+            raise InputTooLargeError(name, "the first line", MAX_LINE)
+        return Layout.OBJECT, (beginning,)
     parts = _parts(first)
     second = next(few, None)
     if parts is not None:

@@ -8,7 +8,7 @@ from typing import IO
 
 from coldturn.traces.cassette_entries import entries
 from coldturn.traces.classify import PackedBodyError, address, answered_of, kind_of, started_of, unpacked
-from coldturn.traces.exchange import EntryError, Exchange
+from coldturn.traces.exchange import EntryError, Exchange, cache_headers
 from coldturn.traces.formats.model import Format, Head, Layout, Read
 from coldturn.traces.interaction import Interaction
 from coldturn.traces.kinds import InputKind
@@ -83,6 +83,7 @@ def exchange_of(interaction: Interaction, *, source: str) -> Exchange | EntryErr
         fidelity=interaction.fidelity,
         headers=headers,
         answered=answered_of(interaction),
+        request_headers=cache_headers(interaction.request_headers),
     )
 
 

@@ -62,6 +62,7 @@ class Format:
         recognise: Told from the beginning of an input; the first format of the table that says yes has it.
         read: None for a kind that is known by sight and not read.
         numbers: It holds token counts or hashes and never bytes, so no place in a prompt follows from it.
+        streams: A document on a single line is read piece by piece, whatever its size.
     """
 
     kind: InputKind
@@ -69,3 +70,4 @@ class Format:
     recognise: Callable[[Head], bool]
     read: Read | None
     numbers: bool = False
+    streams: bool = False

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from coldturn.traces.formats import cassettes, claude_code, codex, mini_swe_agent, pi, requests
+from coldturn.traces.formats import (
+    cassettes,
+    claude_code,
+    codex,
+    har,
+    langfuse,
+    mini_swe_agent,
+    otlp,
+    pi,
+    prompt_log,
+    requests,
+)
 from coldturn.traces.formats.model import Format, Head, Layout
 from coldturn.traces.kinds import InputKind
 
@@ -15,13 +26,6 @@ def _has(*keys: str) -> Callable[[Head], bool]:
 
 
 _NOT_READ = (
-    Format(InputKind.HAR, "a HAR file", _has("log"), None),
-    Format(InputKind.OTLP, "OpenTelemetry spans", _has("resourceSpans"), None),
-    Format(InputKind.SPANS, "spans", _has("spanContext"), None),
-    Format(InputKind.LANGFUSE, "a Langfuse export", _has("trace", "observations"), None),
-    Format(
-        InputKind.PROMPT_LOG, "a log of flattened prompt texts", _has("input", "output", "session_id"), None
-    ),
     Format(InputKind.HASH_TRACE, "a trace of block hashes", _has("hash_ids"), None, numbers=True),
     Format(
         InputKind.USAGE_TABLE,
@@ -34,6 +38,10 @@ _NOT_READ = (
 
 FORMATS: tuple[Format, ...] = (
     *cassettes.FORMATS,
+    *har.FORMATS,
+    *langfuse.FORMATS,
+    *otlp.FORMATS,
+    *prompt_log.FORMATS,
     *claude_code.FORMATS,
     *codex.FORMATS,
     *pi.FORMATS,

@@ -1,0 +1,124 @@
+"""OpenTelemetry spans with GenAI attributes, whoever wrote them; coldturn's own traces among them.
+
+A span that holds messages is a request at fidelity ``messages`` (one with the logged request itself at
+``canonical``); a span that holds only usage is a `UsageRecord`. Other spans are passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import IO
+
+from coldturn.traces import names
+from coldturn.traces.errors import NoRequestsError, UnreadableJsonError
+from coldturn.traces.exchange import EntryError
+from coldturn.traces.formats.genai import call_of, is_call
+from coldturn.traces.formats.model import Format, Head, Layout, Record
+from coldturn.traces.formats.observed import Records
+from coldturn.traces.formats.spans import Span, flat_span, otlp_spans
+from coldturn.traces.kinds import InputKind
+from coldturn.traces.opening import BOM, lines
+from coldturn.traces.pieces import opening_members, pieces
+from coldturn.traces.slices import NotJsonError, value_of
+
+_RESOURCES = ("resourceSpans", "resource_spans")
+_HELD = 4096
+_OURS = f'"{names.SCHEMA}"'.encode()
+_FLAT_HINTS = ("openinference.span.kind", "gen_ai.operation.name", "gen_ai.system", "llm.model_name")
+
+
+def _is_otlp(head: Head) -> bool:
+    return head.layout in (Layout.OBJECT, Layout.LINES) and any(head.any_has(key) for key in _RESOURCES)
+
+
+def _is_ours(head: Head) -> bool:
+    return _is_otlp(head) and any(_OURS in one.get(_RESOURCES[0], b"") for one in head.objects)
+
+
+def _is_flat(head: Head) -> bool:
+    if head.any_has("spanContext", "attributes") or head.any_has("context", "attributes"):
+        return True
+    if any(head.any_has(hint) for hint in _FLAT_HINTS):
+        return True
+    groups = list(head.objects[0].values()) if head.layout is Layout.OBJECT and head.objects else []
+    return bool(groups) and all(one[:1] == b"[" and b'"spanContext"' in one for one in groups)
+
+
+def _read(stream: IO[bytes], name: str) -> Iterator[Record]:
+    """Lines where each is a document by itself, else one document."""
+    return _records(otlp_spans(stream, name, by_lines=_each_line_is_whole(stream)), name)
+
+
+def _each_line_is_whole(stream: IO[bytes]) -> bool:
+    """Whether the first line closes what it opens; a line too long to be held is read as a document."""
+    first = next(lines(stream), None)
+    stream.seek(0)
+    if first is None or first.too_long:
+        return False
+    return first.content[:1] == b"{" and (first.content[-1:] == b"}" or not first.complete)
+
+
+def _read_flat(stream: IO[bytes], name: str) -> Iterator[Record]:
+    return _records(_flat_spans(stream, name), name)
+
+
+def _flat_spans(stream: IO[bytes], name: str) -> Iterator[Span | EntryError]:
+    """A list of spans, lists of spans by name, one span, or one on each line."""
+    first = stream.read(_HELD).removeprefix(BOM).lstrip()[:1]
+    stream.seek(0)
+    if first == b"{" and _each_line_is_whole(stream):
+        for line in lines(stream):
+            yield _flat(line.content, f"line {line.number}: ", name)
+        return
+    depth = 1 if first == b"[" else 2 if _is_grouped(stream) else 0
+    stream.seek(0)
+    try:
+        for piece in pieces(stream, lambda path: len(path) < depth):
+            if len(piece.path) == depth:
+                yield _flat(piece.content, "", name)
+    except NotJsonError as error:
+        raise UnreadableJsonError(name, str(error)) from error
+
+
+def _is_grouped(stream: IO[bytes]) -> bool:
+    members = opening_members(stream, _HELD)
+    return bool(members) and all(value[:1] == b"[" for value in members.values())
+
+
+def _flat(content: bytes, where: str, name: str) -> Span | EntryError:
+    try:
+        return flat_span(value_of(content))
+    except NotJsonError as error:
+        return EntryError(name, 0, f"{where}a span cannot be read: {error}")
+
+
+def _records(spans: Iterator[Span | EntryError], name: str) -> Iterator[Record]:
+    """Calls are numbered in their order, and an error by the call that would have been next."""
+    records = Records(name)
+    calls = passed = errors = 0
+    for span in spans:
+        if isinstance(span, EntryError):
+            errors += 1
+            yield replace(span, entry=calls)
+            continue
+        try:
+            call = call_of(span, calls) if is_call(span) else None
+        except RecursionError:
+            errors += 1
+            yield EntryError(name, calls, "a span is nested too deeply")
+            continue
+        if call is None:
+            passed += 1
+            continue
+        calls += 1
+        yield from records.of(call)
+    if not calls and not errors:
+        raise NoRequestsError(name, [f"{passed} span{'s'[: passed != 1]}, none of them a call to a model"])
+
+
+FORMATS = (
+    Format(InputKind.TRACE, "a trace of ours", _is_ours, _read, streams=True),
+    Format(InputKind.OTLP, "OpenTelemetry spans", _is_otlp, _read, streams=True),
+    Format(InputKind.SPANS, "spans", _is_flat, _read_flat),
+)

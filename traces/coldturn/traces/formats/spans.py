@@ -1,0 +1,216 @@
+"""Spans of other libraries, from OTLP's JSON and from the flat shapes that exporters print.
+
+OTLP: documents or lines of ``resourceSpans``, several spans in each, integers as numbers or texts. Flat: what
+the SDKs' console exporters write (JavaScript's ``spanContext``, Python's ``context``), and objects that are a
+span's attributes alone.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import IO, Any, TypeAlias
+
+from coldturn.traces.classify import instant
+from coldturn.traces.errors import UnreadableJsonError
+from coldturn.traces.exchange import EntryError
+from coldturn.traces.opening import lines
+from coldturn.traces.pieces import Path, Piece, pieces
+from coldturn.traces.slices import NotJsonError, value_of
+
+Json: TypeAlias = Any
+
+_RESOURCES = ("resourceSpans", "resource_spans")
+_SCOPES = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans")
+_OTHER_SIGNALS = ("resourceLogs", "resourceMetrics", "resource_logs", "resource_metrics")
+_NANOSECONDS = 1e9
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened in a span."""
+
+    name: str
+    attributes: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """What is read of a span.
+
+    Attributes:
+        start: Epoch seconds; None without a usable time.
+        attributes: By name; maps and lists are Python's.
+    """
+
+    name: str
+    trace_id: str
+    start: float | None
+    attributes: Mapping[str, Json]
+    events: tuple[Event, ...] = ()
+
+
+def otlp_spans(stream: IO[bytes], name: str, *, by_lines: bool) -> Iterator[Span | EntryError]:
+    """The spans of OTLP JSON, one at a time.
+
+    Args:
+        stream: At its start.
+        name: What errors call it.
+        by_lines: Each line is a document of its own; else the whole is one.
+
+    Raises:
+        UnreadableJsonError: A document that is all there is breaks off or is damaged.
+    """
+    if not by_lines:
+        try:
+            yield from _document(stream, name, 0)
+        except NotJsonError as error:
+            raise UnreadableJsonError(name, str(error)) from error
+        return
+    for entry, line in enumerate(lines(stream)):
+        if line.too_long:
+            yield EntryError(name, entry, f"line {line.number} is too long to be held")
+            continue
+        try:
+            yield from list(_document(io.BytesIO(line.content), name, entry))
+        except NotJsonError as error:
+            if line.complete:
+                yield EntryError(name, entry, f"line {line.number}: {error}")
+            else:
+                message = f"line {line.number} is cut off: the spans in flight were dropped"
+                yield EntryError(name, entry, message, torn=True)
+
+
+def _document(stream: IO[bytes], name: str, entry: int) -> Iterator[Span | EntryError]:
+    seen: set[str | int] = set()
+    for piece in pieces(stream, _opens):
+        seen.update(piece.path[:1] or ("",))
+        if len(piece.path) == 6 and piece.path[4] == "spans":
+            yield _guarded(piece, name, entry)
+    if seen and seen.isdisjoint((*_RESOURCES, *_OTHER_SIGNALS)):
+        raise NotJsonError("it holds no resourceSpans")
+
+
+def _guarded(piece: Piece, name: str, entry: int) -> Span | EntryError:
+    try:
+        return otlp_span(value_of(piece.content))
+    except (NotJsonError, RecursionError) as error:
+        reason = str(error) if isinstance(error, NotJsonError) else "it is nested too deeply"
+        return EntryError(name, entry, f"a span cannot be read: {reason}")
+
+
+def _opens(path: Path) -> bool:
+    """Down to the single span, so that none of what is around it is held."""
+    wanted = ((_RESOURCES, 1), (_SCOPES, 3), (("spans",), 5))
+    return len(path) < 6 and all(path[place - 1] in known for known, place in wanted if len(path) >= place)
+
+
+def otlp_span(value: Json) -> Span:
+    """A span in OTLP's JSON."""
+    if not isinstance(value, Mapping):
+        raise NotJsonError("it is no object")
+    return Span(
+        name=_text(value.get("name")),
+        trace_id=_text(value.get("traceId", value.get("trace_id"))),
+        start=_nanoseconds(value.get("startTimeUnixNano", value.get("start_time_unix_nano"))),
+        attributes=_pairs(value.get("attributes")),
+        events=tuple(
+            Event(_text(one.get("name")), _pairs(one.get("attributes")))
+            for one in _objects(value.get("events"))
+        ),
+    )
+
+
+def flat_span(value: Json) -> Span:
+    """A span as an exporter printed it; an object without a span's own keys is taken for its attributes."""
+    if not isinstance(value, Mapping):
+        raise NotJsonError("it is no object")
+    if not isinstance(value.get("attributes"), Mapping):
+        return Span("", "", None, value)
+    context = value.get("spanContext", value.get("context"))
+    ids = context if isinstance(context, Mapping) else value
+    return Span(
+        name=_text(value.get("name")),
+        trace_id=_text(ids.get("traceId", ids.get("trace_id"))),
+        start=_moment(value.get("startTime", value.get("start_time"))),
+        attributes=value["attributes"],
+        events=tuple(
+            Event(_text(one.get("name")), _mapping(one.get("attributes")))
+            for one in _objects(value.get("events"))
+        ),
+    )
+
+
+def _pairs(value: Json) -> Mapping[str, Json]:
+    """Attributes: OTLP's list of keys and values, or a plain map as some write it."""
+    if isinstance(value, Mapping):
+        return value
+    return {one["key"]: plain(one.get("value")) for one in _objects(value) if isinstance(one.get("key"), str)}
+
+
+def plain(value: Json) -> Json:
+    """OTLP's AnyValue as Python's own; what is none stays."""
+    if not isinstance(value, Mapping):
+        return value
+    for key, kept in value.items():
+        read = _VALUES.get(key.replace("_v", "V"))
+        if read is not None:
+            return read(kept)
+    return None
+
+
+def _whole(value: Json) -> int | None:
+    if isinstance(value, str) and len(value) < 21:
+        try:
+            return int(value)
+        except ValueError:
+            return None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _nanoseconds(value: Json) -> float | None:
+    whole = _whole(value)
+    return None if not whole else instant(whole / _NANOSECONDS) if abs(whole) < 1 << 64 else None
+
+
+def _moment(value: Json) -> float | None:
+    """A text, seconds, or JavaScript's pair of seconds and nanoseconds."""
+    match value:
+        case [int() as seconds, int() as nanoseconds] if 0 <= nanoseconds < _NANOSECONDS:
+            whole = instant(seconds)
+            return None if whole is None else whole + nanoseconds / _NANOSECONDS
+        case _:
+            return instant(value)
+
+
+def _objects(value: Json) -> list[Mapping[str, Json]]:
+    return [one for one in _list(value) if isinstance(one, Mapping)]
+
+
+def _list(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else []
+
+
+def _mapping(value: Json) -> Mapping[str, Json]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _text(value: Json) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _same(value: Json) -> Json:
+    return value
+
+
+_VALUES: Mapping[str, Callable[[Json], Json]] = {
+    "stringValue": _same,
+    "boolValue": _same,
+    "bytesValue": _same,
+    "doubleValue": _same,
+    "intValue": _whole,
+    "arrayValue": lambda value: [plain(one) for one in _list(_mapping(value).get("values"))],
+    "kvlistValue": lambda value: dict(_pairs(_mapping(value).get("values"))),
+}
+"""How each kind of AnyValue is read."""
