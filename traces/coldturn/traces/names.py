@@ -69,8 +69,10 @@ STEP_INDEX: Final = _A("coldturn.step.index", "int", On.CHAT, "always", "0")
 """The step in its turn, from 0."""
 CACHE_SCOPE: Final = _A("coldturn.cache.scope", "string", On.CHAT, "always", "openai/gpt-5.5")
 """Requests of one scope can share a provider's cache: provider, model, key."""
-REPLAY_CASSETTE: Final = _A("coldturn.replay.cassette", "string", On.LABELLED, "in a replay", "demo.yaml")
-"""The recording that was replayed."""
+REPLAY_CASSETTE: Final = _A(
+    "coldturn.replay.cassette", "string", On.LABELLED, "in a replay, or converted", "demo"
+)
+"""The recording that was replayed or converted."""
 REPLAY_POLICY: Final = _A("coldturn.replay.policy", "string", On.LABELLED, "a policy is known", "stable")
 """How prompts were assembled."""
 WIRE_FORMAT: Final = _A("coldturn.wire.format", "string", On.CHAT, "always", "responses")
@@ -81,6 +83,10 @@ WIRE_HASH: Final = _A("coldturn.wire.hash", "string", On.CHAT, "always", "9f86d0
 """Hash of the request body as sent."""
 HASH_ALGORITHM: Final = _A("coldturn.hash.algorithm", "string", On.CHAT, "always", HASH_ALGORITHM_NAME)
 """Algorithm of every hash on the span."""
+FIDELITY: Final = _A("coldturn.recording.fidelity", "string", On.CHAT, "converted from a recording", "wire")
+"""How much of the sent bytes the recording kept: wire, canonical or messages."""
+REQUEST_INDEX: Final = _A("coldturn.recording.request", "int", On.CHAT, "converted from a recording", "5")
+"""Number among the model requests of its recording, from 0."""
 PARAMS_HASH: Final = _A(
     "coldturn.request.params_hash", "string", On.CHAT, "always", "60303ae22b998861bce3b28f33eec1be"
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -168,6 +168,25 @@ def _defined(span: SpanRow, tell: Tell) -> dict[str, Definition]:
     except PackedSegmentsError as error:
         tell(error)
         return {}
+
+
+def segment_rows(spans: Iterable[SpanRow], tell: Tell | None = None) -> Iterator[dict[str, Any]]:
+    """Rows of `segments.parquet` for spans that are held in memory.
+
+    Args:
+        spans: In order.
+        tell: Is told of spans whose segments disagree, which have no rows. When None, that is an error.
+
+    Raises:
+        PackedSegmentsError: Segments disagree, and `tell` is None.
+    """
+    held, told = list(spans), tell or _raise
+    known: dict[str, Definition] = {}
+    for span in held:
+        for digest, definition in _defined(span, told).items():
+            known.setdefault(digest, definition)
+    for span in held:
+        yield from _segment_rows(span, known, told)
 
 
 def _segment_rows(span: SpanRow, known: Mapping[str, Definition], tell: Tell) -> Iterator[dict[str, Any]]:

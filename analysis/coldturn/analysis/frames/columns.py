@@ -23,9 +23,9 @@ class Column:
 Columns = Mapping[str, Column]
 
 IDENTITY: Final[Columns] = {
-    "recording": Column(pl.String, "Recording that was replayed; empty for a live Run."),
+    "recording": Column(pl.String, "Recording that was replayed or converted; empty for a live Run."),
     "policy": Column(pl.String, "How prompts were assembled; empty when unknown."),
-    "run_id": Column(pl.String, "The Run (a conversation)."),
+    "run_id": Column(pl.String, "The Run (a conversation); of a converted recording its lineage."),
     "turn": Column(pl.Int64, "Turn in the Run, from 0."),
 }
 
@@ -46,6 +46,10 @@ _BREAK: Final[Columns] = {
     "break_offset": Column(pl.Int64, "Content bytes before it."),
     "break_block_offset": Column(pl.Int64, "Bytes into the block's content."),
     "break_cause": Column(pl.String, "Why the prefix broke."),
+    "verdict": Column(
+        pl.String, "planned, broken, broken_harmless, unknown, or what usage and time add; null: no break."
+    ),
+    "judged_cause": Column(pl.String, "Cause of a miss that the bytes do not explain."),
     "break_confidence": Column(pl.String, "observed, inferred or unknown."),
     "break_planned": Column(pl.Boolean, "A deliberate move."),
     "break_lost_bytes": Column(pl.Int64, "Content bytes that could have been served and now cannot."),
@@ -63,10 +67,14 @@ REPORTED: Final[Columns] = {
     "output_tokens_reported": Column(pl.Int64, "Output tokens by the provider."),
 }
 
+RATES: Final[Columns] = {
+    "hit_rate_reported": Column(pl.Float64, "Reported reads over reported input; null unless both were."),
+}
+
 ESTIMATED: Final[Columns] = {
-    "input_tokens_estimated": Column(pl.Int64, "Content bytes / 4, rounded up."),
+    "input_tokens_estimated": Column(pl.Int64, "Input tokens; of a trace content bytes / 4, rounded up."),
     "ceiling_estimated": Column(pl.Int64, "Tokens in common with the best earlier request of the scope."),
-    "read_estimated": Column(pl.Int64, "Tokens read from a cache by the rule longest-prefix-1024-128."),
+    "read_estimated": Column(pl.Int64, "Tokens read from a cache by the rules that `rules` names."),
     "uncached_estimated": Column(pl.Int64, "Input minus read."),
     "hit_rate_estimated": Column(pl.Float64, "Read over input."),
 }
@@ -74,13 +82,17 @@ ESTIMATED: Final[Columns] = {
 STEPS: Final[Columns] = {
     **STEP_IDENTITY,
     "trace_id": Column(pl.String, "Its trace: one a turn."),
-    "started": Column(_TIME, "Start of the request."),
+    "source": Column(pl.String, "The file that it was read from, by a short name."),
+    "request": Column(pl.Int64, "Number among its recording's requests; null for a trace of the runtime."),
+    "started": Column(_TIME, "Start of the request; null when it is not known."),
+    "duration_ms": Column(pl.Float64, "From its start to its end."),
+    "fidelity": Column(pl.String, "How much of the bytes the recording kept: wire, canonical, messages."),
     "provider": Column(pl.String, "Provider whose format the request has."),
     "model": Column(pl.String, "Model asked for."),
-    "surface": Column(pl.String, "messages, chat_completions or responses."),
+    "surface": Column(pl.String, "Request format: messages, chat_completions, responses, ..."),
     "scope": Column(pl.String, "What can share a cache."),
     "wire_bytes": Column(pl.Int64, "Bytes of the body as sent."),
-    "content_bytes": Column(pl.Int64, "Bytes that the provider sees, all zones."),
+    "content_bytes": Column(pl.Int64, "Bytes that the provider sees; null when a zone was not recorded."),
     "tools_bytes": Column(pl.Int64, "Content bytes of the tools array."),
     "system_bytes": Column(pl.Int64, "Content bytes of zone 1."),
     "tail_bytes": Column(pl.Int64, "Content bytes of zone 2."),
@@ -93,14 +105,19 @@ STEPS: Final[Columns] = {
     **_BREAK,
     "elided_results": Column(pl.Int64, "Tool results that the prompt shows shortened."),
     **REPORTED,
+    **RATES,
+    "rules": Column(pl.String, "Rules behind the estimates."),
     **ESTIMATED,
+    "written_estimated": Column(pl.Int64, "Tokens written to a cache, by rules that count them."),
+    "error": Column(pl.String, "Kind of failure."),
 }
 
 TURNS: Final[Columns] = {
     **IDENTITY,
     "trace_id": Column(pl.String, "Its trace."),
     "agent": Column(pl.String, "Name of the agent; null when the turn's own span is missing."),
-    "started": Column(_TIME, "Start of the turn, or of its first step."),
+    "started": Column(_TIME, "Start of the turn, or of its first step; null when it is not known."),
+    "model": Column(pl.String, "Model of its first step."),
     "steps": Column(pl.Int64, "Steps seen."),
     "tool_calls": Column(pl.Int64, "Tool calls seen."),
     "complete": Column(pl.Boolean, "The turn's span has ended and all its steps are here."),
@@ -111,6 +128,7 @@ TURNS: Final[Columns] = {
     "break_cause": Column(pl.String, "Cause of that break."),
     "planned_cause": Column(pl.String, "Cause of the turn's first planned break."),
     **REPORTED,
+    **RATES,
     **ESTIMATED,
 }
 
@@ -125,7 +143,92 @@ SEGMENTS: Final[Columns] = {
     "defined": Column(pl.Boolean, "This request is where the file first met it."),
 }
 
+TOOLS: Final[Columns] = {
+    "recording": IDENTITY["recording"],
+    "policy": IDENTITY["policy"],
+    "tool": Column(pl.String, "Name by which the model sees or calls it."),
+    "server": Column(pl.String, "Connection of its MCP server; null when no call tells."),
+    "steps_shown": Column(pl.Int64, "Steps whose tools array defines it."),
+    "definition_bytes": Column(pl.Int64, "Content bytes of its definition, the largest seen."),
+    "sent_bytes": Column(pl.Int64, "Content bytes of its definition in all steps together."),
+    "definitions": Column(pl.Int64, "Different definitions seen."),
+    "calls": Column(pl.Int64, "Calls by that name."),
+    "errors": Column(pl.Int64, "Of these failed or refused."),
+    "result_bytes": Column(pl.Int64, "Bytes of its results, as far as they are known."),
+}
+
+SERVERS: Final[Columns] = {
+    **IDENTITY,
+    "started": Column(_TIME, "Start of the turn."),
+    "server": Column(pl.String, "Connection id."),
+    "state": Column(pl.String, "State of the connection at the end of the turn."),
+    "tier": Column(pl.String, "How it is shown: direct, facade, search, deferred or none."),
+    "preload": Column(
+        pl.String, "Whether its tools are loaded into the prompt up front: true, false, unset."
+    ),
+    "tool_count": Column(pl.Int64, "Its tools that are not removed."),
+    "catalog_version": Column(pl.Int64, "Version of its catalogue."),
+    "catalog_hash": Column(pl.String, "Hash of its catalogue."),
+    "prompt_bytes": Column(pl.Int64, "Bytes that it takes in the prompt."),
+    "calls": Column(pl.Int64, "Calls to it in the turn."),
+}
+
+CATALOG_VERSIONS: Final[Columns] = {
+    **IDENTITY,
+    "started": Column(_TIME, "Start of the refresh."),
+    "duration_ms": Column(pl.Float64, "How long it took."),
+    "server": Column(pl.String, "Connection id."),
+    "trigger": Column(pl.String, "connect, sweep, demand, list_changed or reconnect."),
+    "version": Column(pl.Int64, "Version that was committed."),
+    "previous_version": Column(pl.Int64, "Version before; 0 for none."),
+    "hash": Column(pl.String, "Hash over the definitions."),
+    "tool_count": Column(pl.Int64, "Tools that are not removed."),
+    "added": Column(pl.List(pl.String), "Tools that are new."),
+    "removed": Column(pl.List(pl.String), "Tools that are gone."),
+    "changed": Column(pl.List(pl.String), "Tools whose definition is another."),
+    "error": Column(pl.String, "Kind of failure; then nothing was committed."),
+}
+
+BREAKS: Final[Columns] = {
+    **STEP_IDENTITY,
+    **{
+        name: STEPS[name]
+        for name in ("source", "request", "started", "provider", "model", "base_span_id", "base_age_ms")
+    },
+    "cause": Column(pl.String, "Why the prefix broke, or was not read."),
+    "verdict": STEPS["verdict"],
+    "planned": Column(pl.Boolean, "A deliberate move."),
+    "confidence": Column(pl.String, "observed, inferred or unknown."),
+    "zone": Column(pl.String, "Zone of the first difference; null when no text differs."),
+    "segment": Column(pl.String, "Block of the first difference."),
+    "path": Column(pl.String, "JSON path of that block."),
+    "section": Column(pl.String, "Nearest heading or tag above the place."),
+    "offset": Column(pl.Int64, "Content bytes before it."),
+    "block_offset": Column(pl.Int64, "Bytes into the block's content."),
+    "lost_bytes": Column(pl.Int64, "Content bytes that could have been served and now cannot."),
+    "lost_tokens_estimated": Column(pl.Int64, "These / 4, rounded up."),
+    "delta_bytes": Column(pl.Int64, "Content bytes that the change added."),
+    "later_causes": Column(pl.List(pl.String), "Causes that show once the first is masked."),
+    "read_tokens_reported": REPORTED["read_tokens_reported"],
+}
+
+FRAMES: Final[Mapping[str, Columns]] = {
+    "turns": TURNS,
+    "steps": STEPS,
+    "segments": SEGMENTS,
+    "tools": TOOLS,
+    "servers": SERVERS,
+    "catalog_versions": CATALOG_VERSIONS,
+    "breaks": BREAKS,
+}
+"""Every frame by its name."""
+
 
 def schema(columns: Columns) -> dict[str, DataType | DataTypeClass]:
     """Return polars' schema of `columns`."""
     return {name: column.dtype for name, column in columns.items()}
+
+
+def shaped(frame: pl.LazyFrame, columns: Columns) -> pl.LazyFrame:
+    """The documented columns of `frame`, in order and of their types."""
+    return frame.select(pl.col(name).cast(column.dtype) for name, column in columns.items())

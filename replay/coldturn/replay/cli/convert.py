@@ -1,4 +1,4 @@
-"""`coldturn convert`: recordings from one format into another."""
+"""`coldturn convert`: recordings from one format into another, and into traces."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 from coldturn.replay.cli.common import say, stdout
 from coldturn.replay.cli.exit_codes import ExitCode
-from coldturn.replay.cli.options import usage_error
+from coldturn.replay.cli.options import Format, NoContent, Strict, usage_error
 
 if TYPE_CHECKING:
     from coldturn.replay.cli.inputs import Input
@@ -22,31 +22,77 @@ class Target(StrEnum):
     YAML = "yaml"
     JSON = "json"
     JSONL = "jsonl"
+    PARQUET = "parquet"
+    SPANS = "spans"
+
+
+class Cut(StrEnum):
+    """By what tables are cut into several files."""
+
+    DAY = "day"
+    MODEL = "model"
+
+
+_TRACES = (Target.PARQUET, Target.SPANS)
 
 
 def convert(
     inputs: Annotated[
-        list[str], typer.Argument(metavar="INPUT...", help="Cassettes of any format that coldturn reads.")
+        list[str],
+        typer.Argument(
+            metavar="INPUT...", help="Cassettes; for parquet and spans anything that coldturn reads."
+        ),
     ],
     out: Annotated[
-        Path, typer.Option("-o", "--out", metavar="PATH", help="The file; for several inputs, a folder.")
+        Path,
+        typer.Option(
+            "-o", "--out", metavar="PATH", help="The file; for several cassettes, and for parquet, a folder."
+        ),
     ],
     to: Annotated[
         Target | None, typer.Option("--to", help="The format; told from PATH's ending when not given.")
     ] = None,
+    partition: Annotated[
+        Cut | None, typer.Option("--partition", help="With parquet: a file per day, or per model.")
+    ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace files that are there.")] = False,
+    strict: Strict = False,
+    no_content: NoContent = False,
+    format_: Format = None,
 ) -> None:
-    """Convert recordings: vcrpy's YAML and JSON, and JSON lines, which open faster and survive a kill.
+    """Convert recordings into one another, or into a trace that frames, charts and notebooks read.
 
-    Bodies keep their bytes, and recorded times stay. A file is written whole or not at all.
+    Cassettes become vcrpy's YAML and JSON, or JSON lines, which open faster and survive a kill: bodies keep
+    their bytes, and recorded times stay. With parquet or spans, requests become spans with prefix hashes,
+    breaks and reported usage; traces and Parquet become each other. What is written is whole, or not there.
 
     Examples:
         coldturn convert old.yaml -o fast.jsonl
 
-        coldturn convert session.jsonl -o for-vcrpy.yaml
-
         coldturn convert tests/cassettes/ -o converted/ --to jsonl
+
+        coldturn convert recordings/ -o trace/ --to parquet --partition day
+
+        coldturn convert trace/ -o trace.jsonl --to spans
     """
+    if partition is not None and to is not Target.PARQUET:
+        raise usage_error("--partition cuts tables: give it with --to parquet, or leave it out")
+    if to in _TRACES:
+        from coldturn.replay.cli.convert_traces import TraceOptions, to_parquet, to_spans
+
+        options = TraceOptions(
+            kind=format_, partition=partition, overwrite=overwrite, strict=strict, content=not no_content
+        )
+        write = to_parquet if to is Target.PARQUET else to_spans
+        raise typer.Exit(write(inputs, out, options))
+    if strict or format_ is not None or no_content:
+        raise usage_error(
+            "--strict, --format and --no-content are for --to parquet and spans: leave them out"
+        )
+    raise typer.Exit(_cassettes(inputs, out, to, overwrite=overwrite))
+
+
+def _cassettes(inputs: list[str], out: Path, to: Target | None, *, overwrite: bool) -> ExitCode:
     from coldturn.reference.prefix.errors import ColdturnError
     from coldturn.replay.cli.inputs import STANDARD_INPUT, expand
     from coldturn.replay.files.convert import convert_file
@@ -62,7 +108,7 @@ def convert(
             failed = True
         else:
             stdout().print(f"{target}: {count} exchanges of {source}")
-    raise typer.Exit(ExitCode.UNUSABLE if failed else ExitCode.FINE)
+    return ExitCode.UNUSABLE if failed else ExitCode.FINE
 
 
 def _targets(inputs: list[Input], out: Path, to: Target | None) -> list[tuple[Path, Path]]:
