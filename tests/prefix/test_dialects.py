@@ -175,7 +175,7 @@ def test_responses_render_tools_then_instructions_then_items() -> None:
         (HISTORY, RESULT, "$.input[4]", None, None, "c1"),
         (HISTORY, CALL, "$.input[5]", None, None, None),
         (HISTORY, TEXT, "$.input[6].content[0]", "assistant", None, None),
-        (HISTORY, BlockKind.OTHER, "$.input[7]", None, None, None),
+        (HISTORY, BlockKind.COMPACTION, "$.input[7]", None, None, None),
         (HISTORY, BlockKind.OTHER, "$.input[8]", None, None, None),
         (HISTORY, TEXT, "$.input[9]", "developer", None, None),
     ]
@@ -386,14 +386,33 @@ def test_a_text_stands_only_where_providers_take_one(key: str, is_read: bool) ->
         ({"input": "x", "model": "m"}, "", Surface.RESPONSES),
         ({"input": "x", "model": "m"}, "https://host/v1/embeddings", None),
         ({"messages": []}, "https://api.anthropic.com/v1/messages/count_tokens", None),
-        ({"contents": []}, "", None),
+        ({"contents": []}, "", Surface.GENERATE_CONTENT),
+        ({"contents": [], "ttl": "60s"}, "", None),
+        ({"contents": []}, "https://host/v1beta/models/gemini-x:countTokens", None),
+        ({"contents": []}, "https://host/v1beta/cachedContents", None),
+        (
+            {"contents": []},
+            "https://host/models/g:streamGenerateContent?alt=sse",
+            Surface.GENERATE_CONTENT,
+        ),
+        ({"messages": []}, "https://bedrock/model/x/converse", Surface.CONVERSE),
+        ({"messages": []}, "https://bedrock/model/x/converse-stream", Surface.CONVERSE),
+        (
+            {"messages": [], "inferenceConfig": {}},
+            "https://bedrock/model/nova/invoke",
+            Surface.CONVERSE,
+        ),
+        ({"messages": [], "toolConfig": {"tools": []}}, "", Surface.CONVERSE),
+        ({"messages": [{"role": "user", "content": [{"text": "hi"}]}]}, "REDACTED", Surface.CONVERSE),
+        ({"messages": [{"content": "a"}, {"content": [{"text": "hi"}]}]}, "", Surface.CHAT_COMPLETIONS),
+        ({"inputText": "hi"}, "https://bedrock/model/amazon.titan/invoke", None),
     ],
 )
 def test_surfaces_are_recognised(body: dict[str, Any], url: str, surface: Surface | None) -> None:
     raw = json.dumps(body, separators=(",", ":")).encode()
     assert recognise_surface(raw, url) is surface
     if surface is None:
-        with pytest.raises(UnreadableBodyError, match="Messages, Chat Completions or Responses"):
+        with pytest.raises(UnreadableBodyError, match="no request of Messages, Chat"):
             read_request(raw, url=url)
     else:
         assert read_request(raw, url=url).surface is surface
@@ -403,7 +422,9 @@ def test_keys_alone_are_enough_for_a_guess() -> None:
     assert recognise_surface(["messages", "system"]) is Surface.MESSAGES
     assert recognise_surface(["messages"]) is Surface.CHAT_COMPLETIONS
     assert recognise_surface(["input"]) is Surface.RESPONSES
-    assert recognise_surface(["contents"]) is None
+    assert recognise_surface(["contents"]) is Surface.GENERATE_CONTENT
+    assert recognise_surface(["messages", "inferenceConfig"]) is Surface.CONVERSE
+    assert recognise_surface(["prompt"]) is None
 
 
 def test_clouds_name_the_model_in_the_address() -> None:

@@ -156,8 +156,77 @@ def responses(talk: Conversation) -> tuple[dict[str, Any], Blocks]:
     return {"model": "m", "tools": tools, "instructions": first, "input": items}, blocks
 
 
+def gemini(talk: Conversation) -> tuple[dict[str, Any], Blocks]:
+    declared = [{"name": f"tool_{at}", "description": text} for at, text in enumerate(talk.tools)]
+    history: list[dict[str, Any]] = []
+    blocks = [(f"$.tools[0].functionDeclarations[{at}]", compact(tool)) for at, tool in enumerate(declared)]
+    blocks += [(f"$.systemInstruction.parts[{at}]", text.encode()) for at, text in enumerate(talk.system)]
+    for at, (user, arguments, result, answer) in enumerate(talk.turns):
+        base = len(history)
+        call = {"name": "tool_0", "args": {"x": arguments}}
+        given = {"name": "tool_0", "response": {"found": result}}
+        history += [
+            {"role": "user", "parts": [{"text": user}]},
+            {
+                "role": "model",
+                "parts": [
+                    {"text": "go"},
+                    {"functionCall": {**call, "id": f"c{at}"}, "thoughtSignature": f"s{at}"},
+                ],
+            },
+            {"role": "user", "parts": [{"functionResponse": {**given, "id": f"c{at}"}}]},
+            {"role": "model", "parts": [{"text": answer}]},
+        ]
+        blocks += [
+            (f"$.contents[{base}].parts[0]", user.encode()),
+            (f"$.contents[{base + 1}].parts[0]", b"go"),
+            (f"$.contents[{base + 1}].parts[1].thoughtSignature", f"s{at}".encode()),
+            (f"$.contents[{base + 1}].parts[1]", compact({"functionCall": call})),
+            (f"$.contents[{base + 2}].parts[0]", compact({"functionResponse": given})),
+            (f"$.contents[{base + 3}].parts[0]", answer.encode()),
+        ]
+    body: dict[str, Any] = {"systemInstruction": {"parts": [{"text": text} for text in talk.system]}}
+    tools = {"tools": [{"functionDeclarations": declared}]} if declared else {}
+    return {**body, **tools, "contents": history, "generationConfig": {"temperature": 1.0}}, blocks
+
+
+def converse(talk: Conversation) -> tuple[dict[str, Any], Blocks]:
+    tools = [
+        {"toolSpec": {"name": f"tool_{at}", "description": text, "inputSchema": {"json": {}}}}
+        for at, text in enumerate(talk.tools)
+    ]
+    history: list[dict[str, Any]] = []
+    blocks = [(f"$.toolConfig.tools[{at}]", compact(tool)) for at, tool in enumerate(tools)]
+    blocks += [(f"$.system[{at}]", text.encode()) for at, text in enumerate(talk.system)]
+    for at, (user, arguments, result, answer) in enumerate(talk.turns):
+        base = len(history)
+        call = {"name": "tool_0", "input": {"x": arguments}}
+        given = {"content": [{"text": result}], "status": "success"}
+        history += [
+            {"role": "user", "content": [{"text": user}]},
+            {"role": "assistant", "content": [{"text": "go"}, {"toolUse": {"toolUseId": f"t{at}", **call}}]},
+            {"role": "user", "content": [{"toolResult": {**given, "toolUseId": f"t{at}"}}]},
+            {"role": "assistant", "content": [{"text": answer}]},
+        ]
+        blocks += [
+            (f"$.messages[{base}].content[0]", user.encode()),
+            (f"$.messages[{base + 1}].content[0]", b"go"),
+            (f"$.messages[{base + 1}].content[1]", compact({"toolUse": call})),
+            (f"$.messages[{base + 2}].content[0]", compact({"toolResult": given})),
+            (f"$.messages[{base + 3}].content[0]", answer.encode()),
+        ]
+    body = {"inferenceConfig": {"maxTokens": 9}, "system": [{"text": text} for text in talk.system]}
+    return {**body, "toolConfig": {"toolChoice": {"auto": {}}, "tools": tools}, "messages": history}, blocks
+
+
 Writer = Callable[[Conversation], tuple[dict[str, Any], Blocks]]
-SURFACES = {Surface.MESSAGES: messages, Surface.CHAT_COMPLETIONS: chat, Surface.RESPONSES: responses}
+SURFACES = {
+    Surface.MESSAGES: messages,
+    Surface.CHAT_COMPLETIONS: chat,
+    Surface.RESPONSES: responses,
+    Surface.GENERATE_CONTENT: gemini,
+    Surface.CONVERSE: converse,
+}
 every_surface = pytest.mark.parametrize(("surface", "write"), SURFACES.items(), ids=list(SURFACES))
 
 
@@ -229,7 +298,17 @@ def test_an_appended_turn_is_no_difference(
     assert (back.side, back.child, back.offset) == ("parent", None, parent.content_bytes)
 
 
-@every_surface
+every_marked_surface = pytest.mark.parametrize(
+    ("surface", "write"),
+    [
+        (one, write)
+        for one, write in SURFACES.items()
+        if one not in {Surface.GENERATE_CONTENT, Surface.CONVERSE}
+    ],
+)
+
+
+@every_marked_surface
 @given(talk=CONVERSATIONS, data=st.data())
 def test_moved_markers_are_no_difference(
     surface: Surface, write: Writer, talk: Conversation, data: st.DataObject
@@ -256,6 +335,30 @@ def _marker_places(body: dict[str, Any]) -> list[dict[str, Any]]:
             places += [part for part in item.get("content") or () if isinstance(part, dict)]
             places += item.get("tool_calls", ())
     return places
+
+
+@given(talk=CONVERSATIONS, data=st.data())
+def test_moved_cache_points_are_no_difference(talk: Conversation, data: st.DataObject) -> None:
+    """Converse writes a marker as an object of its own behind what it marks."""
+    bodies = [converse(talk)[0], converse(talk)[0]]
+    for body in bodies:
+        for place in (
+            body["toolConfig"]["tools"],
+            body["system"],
+            *(one["content"] for one in body["messages"]),
+        ):
+            at = data.draw(st.none() | st.integers(0, len(place)))
+            if at is not None:
+                place.insert(at, {"cachePoint": {"type": "default"}})
+    parent, child = (read_request(compact(body)) for body in bodies)
+    for one, other in ((parent, child), (child, parent)):
+        assert first_difference(one, other) is None
+        assert not has_wire_drift(one, other)
+    assert ledger_of(parent).zones == ledger_of(child).zones
+    assert [len(one.markers) for one in (parent, child)] == [
+        compact(body).count(b"cachePoint") for body in bodies
+    ]
+    assert parent.settings == child.settings
 
 
 @every_surface

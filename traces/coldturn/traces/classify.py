@@ -23,7 +23,15 @@ _EARLIEST, _LATEST = -62_135_596_800, 253_402_300_799
 """Epoch seconds of the first and the last day that dates can tell (years 1 and 9999)."""
 _FIRST_KEY = re.compile(rb'\s*\{\s*"([a-z_]+)"\s*:')
 _MODEL_KEYS = frozenset({b"model", b"messages", b"input", b"instructions", b"max_tokens", b"stream"})
-_MODEL_PATHS = ("/messages", "/chat/completions", "/responses")
+_MODEL_PATHS = (
+    "/messages",
+    "/chat/completions",
+    "/responses",
+    "/converse",
+    "/converse-stream",
+    ":generateContent",
+    ":streamGenerateContent",
+)
 _NOT_THEIRS = "/threads/"
 """Messages of the Assistants API have such an address too, and are no requests to a model."""
 

@@ -18,16 +18,17 @@ _FEW = 128
 """A slice that is shorter is made by itself; who looks at more elements than that will look at all."""
 
 
-_ELEMENT = re.compile(r"\$\.(\w+)(?:\[(\d+)\])?")
+_INDEX = re.compile(r"\[(\d+)\]")
 
 
 def element_named(groups: Sequence[PlacedGroup], path: str) -> int | None:
     """The element, counted over all groups, that a JSON path stands in; None when there is none."""
-    match = _ELEMENT.match(path)
     base = 0
     for placed in groups:
-        if match is not None and placed.group.key == match[1]:
-            index = int(match[2] or 0)
+        key = f"$.{placed.group.key}"
+        if path.startswith(key) and path[len(key) : len(key) + 1] in {"", ".", "["}:
+            match = _INDEX.match(path, len(key))
+            index = int(match[1]) if match is not None else 0
             return base + index if index < len(placed.elements) else None
         base += len(placed.elements)
     return None

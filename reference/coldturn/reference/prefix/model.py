@@ -61,7 +61,10 @@ class Fidelity(StrEnum):
 
 
 class BlockKind(StrEnum):
-    """What a block is; decides which causes can apply to it."""
+    """What a block is; decides which causes can apply to it.
+
+    A compaction stands for earlier messages that are no longer sent.
+    """
 
     TOOL = "tool"
     TEXT = "text"
@@ -69,6 +72,7 @@ class BlockKind(StrEnum):
     TOOL_RESULT = "tool_result"
     REASONING = "reasoning"
     IMAGE = "image"
+    COMPACTION = "compaction"
     OTHER = "other"
 
 

@@ -10,19 +10,33 @@ from operator import attrgetter
 from xxhash import xxh3_128_digest
 
 from coldturn.reference.prefix import slicing
-from coldturn.reference.prefix.dialects import chat_completions, messages, responses
+from coldturn.reference.prefix.dialects import (
+    chat_completions,
+    converse,
+    generate_content,
+    messages,
+    responses,
+)
 from coldturn.reference.prefix.dialects.build import Dialect, Group
-from coldturn.reference.prefix.elements import Content, Element, WeakTable
+from coldturn.reference.prefix.elements import Content, Element, WeakTable, cut_out, without
 from coldturn.reference.prefix.errors import UnreadableBodyError
 from coldturn.reference.prefix.markers import MARKER_KEYS
 from coldturn.reference.prefix.model import Surface
 from coldturn.reference.prefix.recognise import Recognised, Told, surface_of
+from coldturn.reference.prefix.scanner import Member
 from coldturn.reference.prefix.strings import Flag
 
 _facts_of, _size_of = attrgetter("facts"), attrgetter("size")
 
 DIALECTS: Mapping[Surface, Dialect] = {
-    one.surface: one for one in (messages.DIALECT, chat_completions.DIALECT, responses.DIALECT)
+    one.surface: one
+    for one in (
+        messages.DIALECT,
+        chat_completions.DIALECT,
+        responses.DIALECT,
+        generate_content.DIALECT,
+        converse.DIALECT,
+    )
 }
 _ELEMENTS: Mapping[tuple[Surface, str], WeakTable[Element]] = {
     (one.surface, group.key): WeakTable() for one in DIALECTS.values() for group in one.groups
@@ -135,7 +149,9 @@ def read_body(body: bytes, surface: Surface | None, path: str) -> tuple[Reading,
     top = slicing.members(body)
     found = Recognised(surface, Told.ENVELOPE) if surface else surface_of(top, path)
     if found.surface is None:
-        raise UnreadableBodyError("it is no request of Messages, Chat Completions or Responses")
+        raise UnreadableBodyError(
+            "it is no request of Messages, Chat Completions, Responses, generateContent or Converse"
+        )
     dialect = DIALECTS[found.surface]
     placed = (_place(body, top, group, found.surface) for group in dialect.groups)
     groups = tuple(one for one in placed if one is not None)
@@ -145,7 +161,7 @@ def read_body(body: bytes, surface: Surface | None, path: str) -> tuple[Reading,
 
 
 def _place(body: bytes, top: slicing.Members, group: Group, surface: Surface) -> PlacedGroup | None:
-    member = top.get(group.key)
+    member = _member(top, group.key)
     if member is None or body[member.value : member.end] == b"null":
         return None
     listed = body[member.value : member.value + 1] == b"["
@@ -155,6 +171,17 @@ def _place(body: bytes, top: slicing.Members, group: Group, surface: Surface) ->
     elements = read_elements(body, spans, group, surface)
     leading = count_leading(group, elements) if listed else 0
     return PlacedGroup(group, listed, elements, tuple(start for start, _ in spans), leading)
+
+
+def _member(top: slicing.Members, key: str) -> Member | None:
+    """The member at a group's key, at the first level or inside an object there."""
+    outer, _, inner = key.partition(".")
+    member = top.get(outer)
+    if member is None or not inner:
+        return member
+    if top.data[member.value : member.value + 1] != b"{":
+        return None
+    return slicing.members(top.data, member.value, member.end).get(inner)
 
 
 def read_elements(
@@ -197,13 +224,17 @@ def count_leading(group: Group, elements: Sequence[Element]) -> int:
 
 def _envelope(top: slicing.Members, dialect: Dialect) -> Envelope:
     rendered = {group.key for group in dialect.groups}
+    nested = {outer: inner for outer, _, inner in (key.partition(".") for key in rendered) if inner}
     settings: dict[str, bytes] = {}
     marker = None
     flags = top.flags
     for one in top.members:
         if one.key in rendered or one.key == "previous_response_id":
             continue
-        value, odd = slicing.compact(top.data[one.value : one.end])
+        sent = _unrendered(top.data[one.value : one.end], nested.get(one.key))
+        if sent is None:
+            continue
+        value, odd = slicing.compact(sent)
         flags |= odd
         if one.key in MARKER_KEYS:
             marker = value if value != b"null" else None
@@ -212,8 +243,18 @@ def _envelope(top: slicing.Members, dialect: Dialect) -> Envelope:
     return Envelope(
         surface=dialect.surface,
         settings=settings,
-        model=top.text("model"),
+        model=top.text("model") or top.text("modelId"),
         previous_response_id=top.text("previous_response_id"),
         marker=marker,
         flags=flags,
     )
+
+
+def _unrendered(data: bytes, key: str | None) -> bytes | None:
+    """A setting without the member at `key`, which renders as blocks; None when nothing is left of it."""
+    if key is None or data[:1] != b"{":
+        return data
+    members = slicing.members(data)
+    if members.by_key.keys() <= {key}:
+        return None
+    return cut_out(data, without(members, frozenset({key})))

@@ -16,7 +16,13 @@ _ENDINGS = (
     ("/responses", Surface.RESPONSES),
     ("/responses/compact", Surface.RESPONSES),
     ("/messages", Surface.MESSAGES),
+    (":generateContent", Surface.GENERATE_CONTENT),
+    (":streamGenerateContent", Surface.GENERATE_CONTENT),
+    ("/converse", Surface.CONVERSE),
+    ("/converse-stream", Surface.CONVERSE),
 )
+_HISTORY = {Surface.RESPONSES: None, Surface.GENERATE_CONTENT: "contents"}
+"""The key of each surface's history where it is not ``messages``; None where it may be absent."""
 _NO_PROMPT = (
     "/embeddings",
     "/count_tokens",
@@ -24,8 +30,12 @@ _NO_PROMPT = (
     "/moderations",
     "/files",
     "/batches",
-    "/converse",
-    "/converse-stream",
+    "/cachedContents",
+    ":countTokens",
+    ":computeTokens",
+    ":embedContent",
+    ":batchEmbedContents",
+    ":predict",
     "/audio/transcriptions",
     "/images/generations",
 )
@@ -41,6 +51,23 @@ _ONLY_MESSAGES = frozenset(
         "system",
     }
 )
+_ONLY_CONVERSE = frozenset(
+    {
+        "additionalModelRequestFields",
+        "additionalModelResponseFieldPaths",
+        "guardrailConfig",
+        "inferenceConfig",
+        "modelId",
+        "performanceConfig",
+        "promptVariables",
+        "requestMetadata",
+        "schemaVersion",
+        "toolConfig",
+    }
+)
+"""Of Converse, and of Nova's own bodies, which are written like it."""
+_ONLY_RESOURCE = frozenset({"displayName", "expireTime", "ttl"})
+"""A body that makes an explicit cache of Gemini's: it asks a model for nothing."""
 _ONLY_CHAT = frozenset(
     {
         "frequency_penalty",
@@ -94,10 +121,8 @@ def recognise_surface(body_or_keys: bytes | Collection[str], url: str = "") -> S
         keys = frozenset(body_or_keys)
         if path.endswith(_NO_PROMPT):
             return None
-        named = _of_path(keys, path)
-        if named is not None or "messages" not in keys or "input" in keys:
-            return named or _without_messages(keys)
-        return _of_keys(keys) or Surface.CHAT_COMPLETIONS
+        told = _of_path(keys, path) or _of_history(keys)
+        return told or (_of_keys(keys) or Surface.CHAT_COMPLETIONS if _is_spoken(keys) else None)
     try:
         return surface_of(slicing.members(body_or_keys), path).surface
     except UnreadableBodyError:
@@ -109,9 +134,9 @@ def surface_of(members: slicing.Members, path: str) -> Recognised:
     keys = frozenset(one.key for one in members.members)
     if path.endswith(_NO_PROMPT):
         return Recognised(None, Told.ENVELOPE)
-    named = _of_path(keys, path)
-    if named is not None or "messages" not in keys or "input" in keys:
-        return Recognised(named or _without_messages(keys), Told.ENVELOPE)
+    named = _of_path(keys, path) or _of_history(keys)
+    if named is not None or not _is_spoken(keys):
+        return Recognised(named, Told.ENVELOPE)
     shown = _of_tools(members)
     if shown is not None:
         return Recognised(shown, Told.TOOLS)
@@ -119,23 +144,52 @@ def surface_of(members: slicing.Members, path: str) -> Recognised:
     if typical is not None:
         return Recognised(typical, Told.TOOLS)
     words = members.raw("messages") or b""
+    if _is_untyped(members):
+        return Recognised(Surface.CONVERSE, Told.WORDS)
     claude = "claude" in (members.text("model") or "") and "max_tokens" in keys
     spoken = b'"tool_use_id"' in words or b'"tool_use"' in words or claude
     return Recognised(Surface.MESSAGES if spoken else Surface.CHAT_COMPLETIONS, Told.WORDS)
 
 
+def _is_spoken(keys: Collection[str]) -> bool:
+    """Whether there are messages that tell of which surface they are."""
+    return "messages" in keys and "input" not in keys
+
+
 def _of_path(keys: Collection[str], path: str) -> Surface | None:
     for ending, surface in _ENDINGS:
-        if path.endswith(ending) and (surface is Surface.RESPONSES) == ("messages" not in keys):
-            return surface
+        if path.endswith(ending):
+            history = _HISTORY.get(surface, "messages")
+            return surface if (history in keys if history else "messages" not in keys) else None
     return None
 
 
-def _without_messages(keys: Collection[str]) -> Surface | None:
+def _of_history(keys: Collection[str]) -> Surface | None:
+    """The surface by where the history stands, and by keys that only Converse has beside messages."""
     if "messages" in keys:
-        return None
+        return Surface.CONVERSE if not _ONLY_CONVERSE.isdisjoint(keys) and "input" not in keys else None
+    if "contents" in keys and "input" not in keys:
+        return Surface.GENERATE_CONTENT if _ONLY_RESOURCE.isdisjoint(keys) else None
     told = "input" in keys or "previous_response_id" in keys or {"instructions", "model"} <= set(keys)
     return Surface.RESPONSES if told else None
+
+
+def _is_untyped(members: slicing.Members) -> bool:
+    """Whether the content of the messages is parts without a type, as Converse has them."""
+    messages = members.get("messages")
+    if messages is None or members.data[messages.value : messages.value + 1] != b"[":
+        return False
+    for start, end in slicing.items(members.data, messages.value, messages.end)[0]:
+        if members.data[start : start + 1] != b"{":
+            continue
+        content = slicing.members(members.data, start, end).get("content")
+        if content is None or members.data[content.value : content.value + 1] != b"[":
+            return False
+        parts = slicing.items(members.data, content.value, content.end)[0]
+        objects = [span for span in parts if members.data[span[0] : span[0] + 1] == b"{"]
+        if objects:
+            return all(slicing.members(members.data, *span).get("type") is None for span in objects)
+    return False
 
 
 def _of_keys(keys: frozenset[str]) -> Surface | None:

@@ -22,7 +22,8 @@ from coldturn.reference.prefix.unloaded import only_appends, set_aside
 __all__ = ["PromptRequest", "read_request", "recognise_surface"]
 
 _markers_of = attrgetter("markers")
-_MODEL_IN_PATH = re.compile(r"/models?/([^/:]+(?::\d+)?)")
+_MODEL_IN_PATH = re.compile(r"/(?:models?|tunedModels|endpoints)/([^/:]+(?::\d+)?)")
+_BEDROCK_MODEL = re.compile(r"/model/([^/]+)/(?:converse|invoke)[a-z-]*$")
 
 
 class PromptRequest:
@@ -214,5 +215,8 @@ def read_request(
 
 
 def _model_in(path: str) -> str | None:
+    bedrock = _BEDROCK_MODEL.search(path)
+    if bedrock is not None:
+        return unquote(bedrock[1])
     match = _MODEL_IN_PATH.search(unquote(path))
     return match[1] if match else None

@@ -26,15 +26,17 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A top-level key whose value renders as blocks.
+    """A key whose value renders as blocks.
 
     Attributes:
+        key: A top-level key; with a dot a key inside the object that a top-level key holds.
         read: Reads one element of it: a list's item, or the value itself when it is no list.
         leading: Roles whose run at the very start stands in zone system.
         numbered: Whether its elements are messages.
         unplaced: Whether the surface leaves an element out here and renders it where a later message refers
             to it; asked of those at the end. Only the first group can have such elements.
         text: Whether the value may be a text, and so may each item of its list.
+        single: Whether the value may be one object instead of a list of them.
     """
 
     key: str
@@ -44,11 +46,12 @@ class Group:
     numbered: bool = False
     unplaced: Callable[[Element], bool] | None = None
     text: bool = False
+    single: bool = False
 
     def refusal(self, data: bytes, *, listed: bool) -> str | None:
         """Why no provider takes this value, or this item of its list; None where one does."""
         opener = data[:1]
-        if (opener == b"{" and listed) or (opener == b'"' and self.text):
+        if (opener == b"{" and (listed or self.single)) or (opener == b'"' and self.text):
             return None
         if listed:
             return f"an item of {self.key} is {_kind(opener)}, where an object belongs"
@@ -78,6 +81,9 @@ class Rule:
         ids: Keys that go into the header.
         name: Key of a tool's name. `call`: key of a call's id.
         nested: Key of a list whose objects may carry markers of their own.
+        inner: Key of the object that holds ids, name and call where a part is named by its key and not by a
+            `type` (Converse, Gemini).
+        mime: Keys inside `inner` of a media type: what is no image by it is of kind other.
     """
 
     kind: BlockKind
@@ -86,6 +92,8 @@ class Rule:
     name: str | None = None
     call: str | None = None
     nested: str | None = None
+    inner: str | None = None
+    mime: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,14 +143,28 @@ class Builder:
 
     def take_markers(self, members: slicing.Members, suffix: str, piece: int) -> None:
         """Put an object's markers aside as standing behind that piece."""
-        if MARKER_KEYS.isdisjoint(members.by_key):
-            return
+        if not MARKER_KEYS.isdisjoint(members.by_key):
+            self._note_markers(members, suffix, piece)
+            self.marker_cuts.extend(without(members, MARKER_KEYS))
+
+    def take_lone_marker(self, span: Span, suffix: str, cut: Span) -> bool:
+        """Put the object at `span` aside if it is nothing but markers, as standing behind the last piece.
+
+        `cut` is what to take out of the bytes so that they say the same without it.
+        """
+        members = self.members(span)
+        if members is None or not members.members or not MARKER_KEYS.issuperset(members.by_key):
+            return False
+        self._note_markers(members, suffix, len(self.pieces) - 1)
+        self.marker_cuts.append(cut)
+        return True
+
+    def _note_markers(self, members: slicing.Members, suffix: str, piece: int) -> None:
         for member in members.members:
             if member.key in MARKER_KEYS:
                 value = self.compact(members.data[member.value : member.end])
                 if value != b"null":
                     self.markers.append(FoundMarker(suffix, piece, value))
-        self.marker_cuts.extend(without(members, MARKER_KEYS))
 
     def header(self, members: slicing.Members, keys: Iterable[str]) -> bytes:
         """Compact JSON of these members only, in sent order; empty when there is none."""
@@ -206,20 +228,47 @@ class Builder:
         )
 
 
-def add_part(builder: Builder, span: Span, place: Place, rule: Rule, header: bytes) -> None:
-    """Add the object at `span` as its rule says; `header` is what its message puts in front."""
+def item_cut(spans: tuple[Span, ...], index: int, *, follows: bool) -> Span:
+    """What to take out of a list so that it lacks an item; `follows`: something in front of it is kept."""
+    start, end = spans[index]
+    if follows:
+        return spans[index - 1][1], end
+    return start, spans[index + 1][0] if index + 1 < len(spans) else end
+
+
+def add_part(
+    builder: Builder, span: Span, place: Place, rule: Rule, header: bytes, aside: frozenset[str] = frozenset()
+) -> None:
+    """Add the object at `span` as its rule says.
+
+    `header` is what its message puts in front; keys in `aside` are blocks of their own, and no part of it.
+    """
     members = builder.members(span)
     if members is None:
         builder.add_json(place, span, (), header)
         return
     raw = members.get(rule.text) if rule.text else None
     if raw is not None and builder.data[raw.value : raw.value + 1] == b'"':
-        own = builder.header(members, (m.key for m in members.members if m.key != rule.text))
+        own = builder.header(members, (m.key for m in members.members if m.key not in {rule.text, *aside}))
         builder.add_text(place, (raw.value, raw.end), header + own)
     else:
-        cuts = [*without(members, rule.ids | MARKER_KEYS), *_nested_cuts(builder, members, rule, place)]
-        builder.add_json(place, span, tuple(sorted(cuts)), header + builder.header(members, rule.ids))
+        holder = holder_of(builder, members, rule)
+        own_ids = rule.ids if holder is members else frozenset()
+        cuts = [
+            *without(members, own_ids | MARKER_KEYS | aside),
+            *_nested_cuts(builder, members, rule, place),
+        ]
+        if holder is not members:
+            cuts += without(holder, rule.ids)
+        builder.add_json(place, span, tuple(sorted(cuts)), header + builder.header(holder, rule.ids))
     builder.take_markers(members, place.suffix, len(builder.pieces) - 1)
+
+
+def holder_of(builder: Builder, members: slicing.Members, rule: Rule) -> slicing.Members:
+    """The object that holds a part's ids and name: the part, or the object under its rule's key."""
+    member = members.get(rule.inner) if rule.inner else None
+    inner = builder.members((member.value, member.end)) if member is not None else None
+    return members if inner is None else inner
 
 
 def _nested_cuts(builder: Builder, members: slicing.Members, rule: Rule, place: Place) -> list[Span]:

@@ -1,17 +1,26 @@
-"""Messages: a role, and content as a string, as a list of parts, or as null. All three surfaces have them."""
+"""Messages: a role, and content as a string, as a list of parts, or as null. Every surface has them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from coldturn.reference.prefix import slicing
-from coldturn.reference.prefix.dialects.build import Builder, Place, Rule, Span, add_part
-from coldturn.reference.prefix.markers import MARKER_KEYS
+from coldturn.reference.prefix.dialects.build import (
+    Builder,
+    Place,
+    Rule,
+    Span,
+    add_part,
+    holder_of,
+    item_cut,
+)
 from coldturn.reference.prefix.model import BlockKind
 from coldturn.reference.prefix.scanner import Member
 
 OTHER = Rule(BlockKind.OTHER)
+_WRAPPERS = ("function", "custom", "toolSpec", "systemTool")
+"""Keys under which a tool's own object may stand."""
 
 
 def _other(_type: str) -> Rule:
@@ -23,7 +32,12 @@ class MessageRules:
     """How a surface writes messages.
 
     Attributes:
-        parts: Rule per `type` of a content part. `fallback`: for a type that is not listed.
+        parts: Rule per `type` of a content part, or per key where parts are named by one (`Rule.inner`).
+        fallback: Rule for a type that is not listed.
+        content: Key of the content. `single`: whether it may be one part instead of a list.
+        roles: The other surfaces' word for a role, where this one has its own.
+        signatures: Keys of a part's opaque reasoning, which stands for thoughts in front of the part.
+        thought: Key that marks a part's text as reasoning.
         result_roles: Roles whose text is a tool's result; `call_key` ties it to its call.
         before: Keys of strings that render before the content, such as reasoning.
         calls: Key of the list of tool calls, which render behind the content.
@@ -33,6 +47,11 @@ class MessageRules:
 
     parts: Mapping[str, Rule]
     fallback: Callable[[str], Rule] = _other
+    content: str = "content"
+    single: bool = False
+    roles: Mapping[str, str] = field(default_factory=dict)
+    signatures: tuple[str, ...] = ()
+    thought: str | None = None
     result_roles: frozenset[str] = frozenset()
     call_key: str | None = None
     before: tuple[str, ...] = ()
@@ -62,22 +81,32 @@ def part_of(
         return OTHER, role or "other", None, None
     kind = members.text("type")
     if kind is None:
-        # Bedrock's Converse format leaves the type out of text parts.
-        kind = "text" if members.text("text") is not None else ""
+        kind = "text" if members.text("text") is not None else _named_by_key(members, rules)
     rule = rules.get(kind) or fallback(kind)
-    name = tool_name(builder, members, rule)
+    holder = holder_of(builder, members, rule)
+    if rule.mime and not any((holder.text(key) or "").startswith("image/") for key in rule.mime):
+        rule = replace(rule, kind=BlockKind.OTHER)
+    name = tool_name(builder, holder, rule)
     title = role or kind or "text" if rule.text else " ".join(filter(None, (kind or "other", name)))
-    return rule, title, name, members.text(rule.call) if rule.call else None
+    return rule, title, name, holder.text(rule.call) if rule.call else None
+
+
+def _named_by_key(members: slicing.Members, rules: Mapping[str, Rule]) -> str:
+    """The key that says what a part without a `type` is; empty when none does."""
+    for key in members.by_key:
+        if key in rules and rules[key].inner == key:
+            return key
+    return ""
 
 
 def tool_name(builder: Builder, members: slicing.Members, rule: Rule) -> str | None:
-    """A tool's name, at the rule's key or inside the object under ``function`` or ``custom``."""
+    """A tool's name, at the rule's key or inside the object that a tool is wrapped in."""
     if rule.name is None:
         return None
     own = members.text(rule.name)
     if own is not None:
         return own
-    for key in ("function", "custom"):
+    for key in _WRAPPERS:
         inner = members.get(key)
         found = builder.members((inner.value, inner.end)) if inner is not None else None
         if found is not None:
@@ -92,7 +121,9 @@ class _Reader:
         self.builder = builder
         self.rules = rules
         self.members = members
-        self.role = members.text("role")
+        sent = members.text("role")
+        self.role = rules.roles.get(sent, sent) if sent is not None else None
+        self._title = sent
         self._call_id = members.text(rules.call_key) if rules.call_key else None
         self._whole = (0, len(builder.data))
         self._header = b""
@@ -106,11 +137,11 @@ class _Reader:
             self._string(key, BlockKind.REASONING, f".{key}", key)
         is_result = self.role in rules.result_roles
         kind = BlockKind.TOOL_RESULT if is_result else BlockKind.TEXT
-        self._string("content", kind, "", self.role or "other")
+        self._string(rules.content, kind, "", self._title or "other")
         self._parts(kind if is_result else None)
         self._calls()
         if not builder.pieces:
-            place = Place(BlockKind.OTHER, "", self.role or "other", self.role, self._whole)
+            place = Place(BlockKind.OTHER, "", self._title or "other", self.role, self._whole)
             builder.add_empty(place, self._header)
         builder.take_markers(members, "", len(builder.pieces) - 1)
 
@@ -118,8 +149,9 @@ class _Reader:
         """Whether a member becomes blocks of its own and so is not part of the header."""
         rules = self.rules
         value = self.builder.data[member.value : member.end]
-        if member.key == "content":
-            return value[:1] == b'"' or (value[:1] == b"[" and value[1:].lstrip()[:1] != b"]")
+        if member.key == rules.content:
+            some = value[:1] == b"[" and value[1:].lstrip()[:1] != b"]"
+            return some or value[:1] == b'"' or (rules.single and value[:1] == b"{")
         if member.key in rules.before:
             return value[:1] == b'"'
         if member.key == rules.calls:
@@ -139,19 +171,46 @@ class _Reader:
         self.builder.add_text(place, token, self._take_header())
 
     def _parts(self, kind: BlockKind | None) -> None:
-        for index, span in enumerate(self._list("content")):
-            suffix = f".content[{index}]"
-            if self.builder.data[span[0] : span[0] + 1] == b'"':
-                place = Place(kind or BlockKind.TEXT, suffix, self.role or "other", self.role, span)
-                self.builder.add_text(place, span, self._take_header())
-            elif not self._lone_marker(span, suffix):
-                rule, title, name, call_id = part_of(
-                    self.builder, span, self.rules.parts, self.rules.fallback, self.role
-                )
-                place = Place(
-                    kind or rule.kind, suffix, title, self.role, span, name, call_id or self._call_id
-                )
-                add_part(self.builder, span, place, rule, self._take_header())
+        key = self.rules.content
+        spans = self._list(key)
+        follows = False
+        for index, span in enumerate(spans):
+            # Bedrock's cachePoint is a part of its own: a marker behind the part before it, and no block.
+            suffix, cut = f".{key}[{index}]", item_cut(spans, index, follows=follows)
+            if not self.builder.take_lone_marker(span, suffix, cut):
+                self._part(span, suffix, kind)
+                follows = True
+        member = self.members.get(key) if self.rules.single else None
+        if member is not None and self.builder.data[member.value : member.value + 1] == b"{":
+            self._part((member.value, member.end), f".{key}", kind)
+
+    def _part(self, span: Span, suffix: str, kind: BlockKind | None) -> None:
+        builder, rules = self.builder, self.rules
+        if builder.data[span[0] : span[0] + 1] == b'"':
+            place = Place(kind or BlockKind.TEXT, suffix, self._title or "other", self.role, span)
+            builder.add_text(place, span, self._take_header())
+            return
+        rule, title, name, call_id = part_of(builder, span, rules.parts, rules.fallback, self._title)
+        own = kind or (BlockKind.REASONING if self._is_thought(span) else rule.kind)
+        aside = self._signed(span, suffix)
+        place = Place(own, suffix, title, self.role, span, name, call_id or self._call_id)
+        add_part(builder, span, place, rule, self._take_header(), aside)
+
+    def _is_thought(self, span: Span) -> bool:
+        members = self.builder.members(span) if self.rules.thought else None
+        return members is not None and members.raw(self.rules.thought or "") == b"true"
+
+    def _signed(self, span: Span, suffix: str) -> frozenset[str]:
+        """Add a part's signature as reasoning in front of it; the keys that are done with."""
+        members = self.builder.members(span) if self.rules.signatures else None
+        for key in self.rules.signatures if members is not None else ():
+            member = members.get(key) if members is not None else None
+            if member is not None and self.builder.data[member.value : member.value + 1] == b'"':
+                token = (member.value, member.end)
+                place = Place(BlockKind.REASONING, f"{suffix}.{key}", key, self.role, token)
+                self.builder.add_text(place, token, self._take_header())
+                return frozenset({key})
+        return frozenset()
 
     def _calls(self) -> None:
         rules = self.rules
@@ -174,13 +233,3 @@ class _Reader:
     def _list(self, key: str) -> tuple[Span, ...]:
         member = self.members.get(key)
         return (self.builder.items((member.value, member.end)) or ()) if member is not None else ()
-
-    def _lone_marker(self, span: Span, suffix: str) -> bool:
-        """Bedrock's cachePoint is a part of its own: a marker behind the part before it, and no block."""
-        members = self.builder.members(span)
-        if members is None or not members.members:
-            return False
-        if not MARKER_KEYS.issuperset(members.by_key):
-            return False
-        self.builder.take_markers(members, suffix, len(self.builder.pieces) - 1)
-        return True

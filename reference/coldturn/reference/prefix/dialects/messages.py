@@ -29,6 +29,7 @@ RULES = MessageRules(
         "thinking": Rule(BlockKind.REASONING),
         "redacted_thinking": Rule(BlockKind.REASONING),
         "image": Rule(BlockKind.IMAGE),
+        "compaction": Rule(BlockKind.COMPACTION),
         "document": Rule(BlockKind.OTHER, nested="content"),
     },
     fallback=_by_ending,

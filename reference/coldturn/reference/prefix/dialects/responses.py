@@ -10,6 +10,7 @@ from coldturn.reference.prefix.model import BlockKind, Surface, Zone
 
 _IDS = frozenset({"id", "call_id"})
 _TEXT = Rule(BlockKind.TEXT, text="text")
+_COMPACTION = Rule(BlockKind.COMPACTION, ids=frozenset({"id"}))
 
 RULES = MessageRules(
     parts={
@@ -22,6 +23,8 @@ RULES = MessageRules(
 )
 _ITEMS = {
     "reasoning": Rule(BlockKind.REASONING, ids=frozenset({"id"})),
+    "compaction": _COMPACTION,
+    "compaction_summary": _COMPACTION,
     # A reference has nothing but its id.
     "item_reference": Rule(BlockKind.OTHER),
 }
