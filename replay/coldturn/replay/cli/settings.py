@@ -18,6 +18,8 @@ from typing import Any
 from coldturn.reference.prefix.errors import ColdturnError
 
 SETTINGS_FILE = Path("pyproject.toml")
+_NO_OPTIONS = {"check": frozenset({"exemptions"})}
+"""Keys of a command's table that are read by the command itself."""
 
 
 class SettingsError(ColdturnError):
@@ -57,7 +59,8 @@ def read_settings(
         if not is_known and (key not in common or _parameter(key, every_option()) is None):
             # It would do nothing, and nobody would notice.
             raise SettingsError(path, f"there is no option or command {key}")
-    own = table.get(command, {})
+    aside = _NO_OPTIONS.get(command, frozenset())
+    own = {key: value for key, value in table.get(command, {}).items() if key not in aside}
     found = {name: value for key, value in common.items() if (name := _parameter(key, options))}
     for key, value in own.items():
         name = _parameter(key, options)

@@ -23,7 +23,7 @@ from coldturn.replay.runs.policies import file_name
 from coldturn.replay.runs.replay_clock import ReplayClock
 from coldturn.replay.runs.replay_model import LocalResults, ReplayModel
 from coldturn.replay.runs.results import PolicyResult
-from coldturn.replay.runs.step_log import StepLog
+from coldturn.replay.runs.step_log import StepLog, Watch
 from coldturn.replay.sessions.implied import IDLE_SECONDS
 from coldturn.replay.sessions.loading import OpenedRecording
 from coldturn.replay.sessions.session import Turn
@@ -44,12 +44,15 @@ class ReplayOptions:
         findings: What a step's break carries.
         requests: Policies whose requests are written into `out` too, as JSON lines that `explain` reads.
         idle_seconds: Without model exchanges and session file: a gap between calls that parts two turns.
+        watch: Is told of every request as it is about to be sent. In this process only: `replay` with several
+            jobs cannot pass it on.
     """
 
     out: Path | None = None
     findings: PairOptions = field(default_factory=PairOptions)
     requests: frozenset[str] = frozenset()
     idle_seconds: float = IDLE_SECONDS
+    watch: Watch | None = None
 
 
 def requests_file(folder: Path, label: str, policy: str) -> Path:
@@ -78,7 +81,7 @@ class _Replay:
         async with AsyncExitStack() as stack:
             observer, trace = self._observer(stack)
             keep = self._request_writer(stack)
-            log = StepLog(observer, self._opened.source, self._options.findings, keep)
+            log = StepLog(observer, self._opened.source, self._options.findings, keep, self._options.watch)
             store = CatalogueStore(":memory:")
             stack.callback(store.close)
             await stack.enter_async_context(self._hub)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from typing import TypeAlias
 
 from coldturn.analysis.breaks.pair import PairOptions, finding_of
 from coldturn.analysis.estimates.longest_prefix import LongestPrefix
@@ -23,6 +24,9 @@ from coldturn.reference.prefix.request import PromptRequest
 from coldturn.reference.run import Run
 from coldturn.replay.runs.results import StepResult
 
+Watch: TypeAlias = Callable[[PromptRequest, StepInfo], object]
+"""Takes a request as it is about to be sent, with what the runtime tells of its step."""
+
 
 class StepLog:
     """An observer that notes what a replay reports of each step, and passes everything on."""
@@ -33,6 +37,7 @@ class StepLog:
         source: str,
         options: PairOptions,
         keep: Callable[[bytes], object] | None = None,
+        watch: Watch | None = None,
     ) -> None:
         """Note steps.
 
@@ -41,8 +46,10 @@ class StepLog:
             source: Name of the recording.
             options: What a step's break carries.
             keep: Called with the body of each request.
+            watch: Called with each request and with what the runtime tells of its step.
         """
         self._inner = inner
+        self._watch = watch
         self._keep = keep
         self._source = source
         self._options = options
@@ -66,6 +73,8 @@ class StepLog:
         request = self._run.sent.request
         if self._keep is not None:
             self._keep(info.body)
+        if self._watch is not None:
+            self._watch(request, info)
         comparison = info.comparison
         common = comparison.common_bytes if comparison is not None else 0
         estimate = self._rule.step(info.ledger, common, info.scope)

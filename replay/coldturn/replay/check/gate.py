@@ -1,0 +1,100 @@
+"""The gate as a whole: recordings are measured, judged, and the baseline written where that is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from coldturn.replay.check.baseline import Baseline
+from coldturn.replay.check.baseline_file import read_baseline, write_baseline
+from coldturn.replay.check.exemptions import Exemptions
+from coldturn.replay.check.judge import Judge, Rules, nothing_checked
+from coldturn.replay.check.judged import Judged, Mend
+from coldturn.replay.check.measured import Measured
+from coldturn.replay.check.places import Places
+
+PYPROJECT = Path("pyproject.toml")
+NOTHING = "name recordings of model requests or of MCP sessions, or a folder of them"
+
+
+@dataclass(slots=True)
+class Gate:
+    """One baseline with its exemptions, opened.
+
+    Attributes:
+        path: The baseline's file.
+        places: Names of its recordings.
+        existed: Whether there was a baseline.
+    """
+
+    path: Path
+    places: Places
+    baseline: Baseline
+    existed: bool
+    settings: Path | None = None
+    rules: Rules = field(default_factory=Rules)
+
+    @classmethod
+    def open(cls, path: Path, rules: Rules | None = None, settings: Path | None = PYPROJECT) -> Gate:
+        """Read a baseline.
+
+        Args:
+            path: Its file, which need not exist.
+            rules: How to judge.
+            settings: A pyproject.toml that may hold exemptions too.
+
+        Raises:
+            BaselineError: It cannot be used.
+            ExemptionError: An exemption in it says too little.
+        """
+        found = read_baseline(path)
+        places = Places.beside(path)
+        baseline = found or Baseline()
+        # Read once here, so that a wrong exemption is told before anything is measured.
+        Exemptions.of(baseline, places, settings)
+        return cls(path, places, baseline, found is not None, settings, rules or Rules())
+
+    def judge(self, measured: Sequence[Measured], empty: Iterable[str] = ()) -> Judged:
+        """Judge all recordings that were looked at.
+
+        Args:
+            measured: What they show.
+            empty: Recordings that were looked at and hold nothing to check.
+        """
+        judge = self._judge(measured)
+        known = {source for source, _ in self.baseline.known()}
+        seen = {one.key for one in measured}
+        for source in empty:
+            key = self.places.key(source)
+            if key in known - seen and not judge.forget(key, source):
+                message = f"{source} holds no request any more, and the baseline knows it"
+                judge.findings.append(nothing_checked(source, message, Mend.TRIM))
+        if not measured:
+            message = "nothing was looked at: the inputs hold no request to a model"
+            judge.findings.append(nothing_checked(None, message, NOTHING))
+        return judge.result(measured, self.places)
+
+    def judge_part(self, measured: Sequence[Measured]) -> Judge:
+        """Judge some recordings of many: what only all of them together can tell is left out."""
+        return self._judge(measured)
+
+    def _judge(self, measured: Sequence[Measured]) -> Judge:
+        exemptions = Exemptions.of(self.baseline, self.places, self.settings)
+        judge = Judge(self.baseline, exemptions, self.rules)
+        for one in sorted(measured, key=lambda each: each.id):
+            judge.look_at(one)
+        return judge
+
+    def write(self, judged: Judged) -> bool:
+        """Write the baseline as judging left it, where changes of it were asked for.
+
+        Returns:
+            Whether the file changed.
+
+        Raises:
+            BaselineUnwritableError: It cannot be written.
+        """
+        if not self.rules.accept or (not self.existed and Mend.CREATE not in self.rules.accept):
+            return False
+        return write_baseline(self.path, judged.baseline)

@@ -1,0 +1,130 @@
+"""What a gate says: findings, what was exempted, prompts that will be cold, and what the baseline becomes."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+from coldturn.replay.check.baseline import Baseline
+from coldturn.replay.check.exemptions import Exempted
+
+SCHEMA = "coldturn.check/1"
+
+
+class Kind(StrEnum):
+    """What is wrong."""
+
+    NEW_BREAK = "new_break"
+    PLANNED_RULE = "planned_rule"
+    HIT_RATE = "hit_rate"
+    ZONE_LINT = "zone_lint"
+    STALE_EXEMPTION = "stale_exemption"
+    NOTHING_CHECKED = "nothing_checked"
+
+
+class Mend(StrEnum):
+    """The four words for every change of a baseline."""
+
+    CREATE = "create"
+    """Recordings new to it."""
+    FIX = "fix"
+    """A changed break, lint or rate of a recording that it knows."""
+    TRIM = "trim"
+    """Entries, accepted breaks and exemptions that are gone."""
+    UPDATE = "update"
+    """A changed prompt."""
+
+    @property
+    def option(self) -> str:
+        """As the command line spells it."""
+        return f"--{self.value}"
+
+
+@dataclass(frozen=True, slots=True)
+class GateFinding:
+    """One thing that fails the gate.
+
+    Attributes:
+        source: The recording as the user named it; None when it is none in particular.
+        mend: The word that accepts it, or in a few words what to do where no word does.
+    """
+
+    kind: Kind
+    source: str | None
+    request: int | None
+    cause: str | None
+    zone: str | None
+    path: str | None
+    message: str
+    mend: Mend | str
+    policy: str | None = None
+
+    @property
+    def how(self) -> str:
+        """The option that accepts it, or what to do."""
+        return self.mend.option if isinstance(self.mend, Mend) else self.mend
+
+    def as_json(self) -> dict[str, Any]:
+        """The published shape."""
+        return {**asdict(self), "mend": self.how}
+
+
+@dataclass(frozen=True, slots=True)
+class Cold:
+    """A prompt that changed: its next use is written anew, once.
+
+    Attributes:
+        bytes: Content bytes of tools and system text behind what stayed the same.
+    """
+
+    source: str
+    bytes: int
+    policy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A change of the baseline that was asked for."""
+
+    source: str
+    policy: str
+    mend: Mend
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The result of a gate.
+
+    Attributes:
+        looked_at: Source and policy of each recording; `requests` of all of them.
+        known: Breaks that the baseline holds.
+        notes: What a person should know and that fails nothing.
+        baseline: What it becomes with the changes that were asked for.
+    """
+
+    findings: tuple[GateFinding, ...]
+    exempted: tuple[Exempted, ...]
+    cold: tuple[Cold, ...]
+    accepted: tuple[Accepted, ...]
+    notes: tuple[str, ...]
+    baseline: Baseline
+    looked_at: tuple[tuple[str, str], ...]
+    requests: int
+    known: int
+
+    @property
+    def ok(self) -> bool:
+        """Whether the gate is passed."""
+        return not self.findings
+
+    def as_json(self) -> dict[str, Any]:
+        """The published shape, all keys present; what could not be read is the caller's to add."""
+        return {
+            "schema": SCHEMA,
+            "ok": self.ok,
+            "findings": [finding.as_json() for finding in self.findings],
+            "exempted": [asdict(one) for one in self.exempted],
+            "cold_on_deploy": [asdict(one) for one in self.cold],
+            "accepted": [asdict(one) for one in self.accepted],
+        }

@@ -1,0 +1,186 @@
+"""From requests, one at a time, to what a gate compares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from xxhash import xxh3_128
+
+from coldturn.analysis.breaks.findings import Finding
+from coldturn.analysis.estimates.longest_prefix import LongestPrefix
+from coldturn.reference.prefix.ledger import Ledger, SegmentHash
+from coldturn.reference.prefix.model import Zone
+from coldturn.reference.prefix.request import PromptRequest
+from coldturn.reference.prefix.running_ledger import RunningLedger
+from coldturn.reference.prompt.lint import LINTED, ZoneFinding, lint_zones
+from coldturn.replay.check.measured import Key, Measured, PromptHead, SeenBreak, SeenLint
+
+RULE_CAUSES: Final = frozenset({"elision_moving_boundary", "elision_not_idempotent"})
+"""Shortening old results is a planned break only between turns, once, and from the original."""
+
+_HEAD = (Zone.TOOLS, Zone.SYSTEM)
+
+
+@dataclass(slots=True)
+class Measure:
+    """Takes the requests of one recording in order, then gives what was `measured`.
+
+    Attributes:
+        content: Whether messages may repeat prompt text.
+        lint: Whether the stable part of prompts is looked through.
+    """
+
+    content: bool = True
+    lint: bool = True
+    requests: int = 0
+    _breaks: list[SeenBreak] = field(default_factory=list)
+    _lints: dict[Key, SeenLint] = field(default_factory=dict)
+    _heads: dict[str, PromptHead] = field(default_factory=dict)
+    _looked_at: set[bytes] = field(default_factory=set)
+    _ledgers: RunningLedger = field(default_factory=RunningLedger)
+    _rule: LongestPrefix = field(default_factory=LongestPrefix)
+    _input: int = 0
+    _ceiling: int = 0
+    _read: int = 0
+
+    def request(
+        self,
+        request: PromptRequest,
+        *,
+        number: int,
+        first: bool,
+        common_bytes: int,
+        scope: str,
+        cached: bool = True,
+    ) -> None:
+        """Take the next request.
+
+        Args:
+            request: The request.
+            number: Its number in the recording.
+            first: Whether a conversation begins with it.
+            common_bytes: Content bytes in common with the request that it was compared with.
+            scope: What can share a cache.
+            cached: Whether the server answered; what it refused was not cached and is not read.
+        """
+        self.requests += 1
+        ledger = self._ledgers.of(request)
+        if first:
+            self._add_head(ledger)
+        if self.lint:
+            self._look_at(request, number)
+        if cached:
+            step = self._rule.step(ledger, common_bytes, scope)
+            self._input += step.input_tokens_estimated
+            self._ceiling += step.ceiling_estimated
+            self._read += step.read_estimated
+
+    def broke(self, found: Finding) -> None:
+        """Take a difference from the request before; planned and harmless ones do not count."""
+        rules = [later for later in found.later if later.cause in RULE_CAUSES]
+        if found.verdict.unplanned:
+            rule = found.cause in RULE_CAUSES
+            self._breaks.append(
+                SeenBreak(found.request, found.cause, found.zone.value, found.path, rule, sentence_of(found))
+            )
+        for later in rules:
+            behind = f"behind {found.cause}, request {found.request} breaks a rule of planned breaks: "
+            message = f"{behind}{later.cause} at {later.path or later.zone.value}"
+            self._breaks.append(
+                SeenBreak(
+                    found.request, later.cause, later.zone.value, later.path, rule=True, message=message
+                )
+            )
+
+    def measured(self, source: str, key: str, policy: str) -> Measured:
+        """What was seen so far."""
+        return Measured(
+            source=source,
+            key=key,
+            policy=policy,
+            requests=self.requests,
+            breaks=tuple(self._breaks),
+            lints=tuple(self._lints.values()),
+            heads=tuple(sorted(self._heads.values(), key=lambda head: head.digest)),
+            input_estimated=self._input,
+            ceiling_estimated=self._ceiling,
+            read_estimated=self._read,
+        )
+
+    def _add_head(self, ledger: Ledger) -> None:
+        head = head_of(ledger)
+        if head is not None:
+            self._heads.setdefault(head.digest, head)
+
+    def _look_at(self, request: PromptRequest, number: int) -> None:
+        stable = xxh3_128()
+        for block in request.blocks:
+            if block.zone in LINTED:
+                stable.update(block.facts.digest)
+        if stable.digest() in self._looked_at:
+            return
+        self._looked_at.add(stable.digest())
+        for found in lint_zones(request):
+            seen = SeenLint(
+                request=number,
+                cause=found.kind,
+                zone=found.zone.value,
+                path=found.path,
+                section=found.section,
+                message=self._words(found),
+            )
+            self._lints.setdefault(seen.key, seen)
+
+    def _words(self, found: ZoneFinding) -> str:
+        what = f"{found.text!r} " if self.content else "(not shown) "
+        section = f" in {found.section!r}" if found.section and self.content else ""
+        where = f"at byte {found.offset:,} of {found.path}{section}"
+        return (
+            f"{_LINT_WORDS[found.kind]} {what}stands in the stable part of the prompt, {where}. {found.mend}"
+        )
+
+
+_LINT_WORDS = {
+    "time": "the clock",
+    "date": "the date",
+    "id": "the id",
+    "temp_path": "the temporary path",
+    "git_state": "the git state",
+}
+
+
+def sentence_of(found: Finding) -> str:
+    """What a break is, where and what it costs, in one sentence, and what to do in another."""
+    where = found.segment if found.section is None else f"{found.segment} in {found.section!r}"
+    place = "" if found.block_offset is None else f" at byte {found.block_offset:,}"
+    names = f" ({', '.join(found.names[:3])}{', ...' if len(found.names) > 3 else ''})" if found.names else ""
+    cost = (
+        f"{found.lost_bytes:,} bytes, about {found.lost_tokens_estimated:,} tokens (estimated), are sent anew"
+    )
+    what = (
+        f"request {found.request} parts from request {found.parent} in {where}{place}: {found.cause}{names}"
+    )
+    return f"{what}; {cost}. {found.remedy or ''}".rstrip()
+
+
+def head_of(ledger: Ledger) -> PromptHead | None:
+    """Tools and system text as digests; None for a request with neither."""
+    rolling = xxh3_128()
+    marks: list[tuple[int, str]] = []
+    sizes = dict.fromkeys(_HEAD, 0)
+    for segment in _leading(ledger):
+        rolling.update(segment.digest)
+        sizes[segment.zone] += segment.bytes
+        marks.append((sum(sizes.values()), rolling.hexdigest()[:8]))
+    if not marks:
+        return None
+    return PromptHead(rolling.hexdigest()[:12], sizes[Zone.TOOLS], sizes[Zone.SYSTEM], tuple(marks))
+
+
+def _leading(ledger: Ledger) -> Iterator[SegmentHash]:
+    for segment in ledger.segments:
+        if segment.zone not in _HEAD:
+            return
+        yield segment
