@@ -9,9 +9,11 @@ from dataclasses import dataclass
 import msgspec
 
 from coldturn.reference.prefix.model import Fidelity
+from coldturn.reference.prefix.request import recognise_surface
 from coldturn.traces.classify import address, instant, kind_of
 from coldturn.traces.exchange import EntryError, Exchange, ExchangeKind
 from coldturn.traces.slices import NotJsonError, object_parts, value_of
+from coldturn.traces.usage_reply import bare_reply, bare_usage
 
 REQUEST_KEYS = ("request", "request_raw", "request_base64")
 LOGGED_KEY = "request_params"
@@ -80,6 +82,10 @@ def _wrapped(parts: dict[str, bytes], source: str, entry: int) -> Exchange:
     url = address(_optional_text(parts, "url"))
     body = _request_body(parts)
     response, content_type = answer_of(parts.get("response"))
+    usage = None if response is None else bare_usage(response)
+    surface = None if usage is None else recognise_surface(body, url)
+    if usage is not None and surface is not None:
+        response = bare_reply(surface, usage)
     started = _started(parts.get("started"))
     return Exchange(
         source=source,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from coldturn.traces import names
-from coldturn.traces.formats.observed import Counts, counts
+from coldturn.traces.usage_reply import Counts, counts
 
 _INPUT = (
     str(names.INPUT_TOKENS),

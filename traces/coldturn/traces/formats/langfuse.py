@@ -15,7 +15,7 @@ from coldturn.traces.errors import NoRequestsError, UnreadableJsonError
 from coldturn.traces.exchange import EntryError
 from coldturn.traces.formats.genai_content import parsed, tools_in
 from coldturn.traces.formats.model import Format, Head, Layout, Record
-from coldturn.traces.formats.observed import Counts, Observed, Records, counted, counts
+from coldturn.traces.formats.observed import Observed, Records
 from coldturn.traces.formats.spans import Span
 from coldturn.traces.formats.talk import Message, messages_of, parts_of
 from coldturn.traces.kinds import InputKind
@@ -23,6 +23,7 @@ from coldturn.traces.limits import MAX_LINE
 from coldturn.traces.opening import lines
 from coldturn.traces.pieces import Path, pieces
 from coldturn.traces.slices import NotJsonError, value_of
+from coldturn.traces.usage_reply import Counts, counted, counts
 
 _OBSERVATION = frozenset({"traceId", "type", "startTime"})
 _GENERATION = "GENERATION"
