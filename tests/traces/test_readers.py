@@ -138,8 +138,8 @@ def test_logged_calls_are_paired_with_the_answers_behind_them() -> None:
 
 
 def test_json_rpc_is_mcp_and_anything_else_is_other() -> None:
-    gemini = {"contents": [{"parts": [{"text": "q"}]}]}
-    items = exchanges(b"\n".join([dumped(CHAT), dumped(RPC), dumped(gemini)]))
+    batch = {"model": "m", "prompt": "q"}
+    items = exchanges(b"\n".join([dumped(CHAT), dumped(RPC), dumped(batch)]))
     assert [item.kind for item in items] == [ExchangeKind.MODEL, ExchangeKind.MCP, ExchangeKind.OTHER]
 
 
@@ -266,7 +266,7 @@ def test_a_body_that_is_too_deep_for_a_recursive_reader_is_read() -> None:
         ({"model": "m", "input": "x" * 20_000}, "", ExchangeKind.MODEL),
         ({"model": "m", "input": "x" * 20_000}, "https://a/v1/responses?x=1", ExchangeKind.MODEL),
         ({"model": "m", "input": "x" * 20_000}, "https://a/v1/embeddings", ExchangeKind.OTHER),
-        ({"contents": [{"parts": [{"text": "x" * 20_000}]}]}, "", ExchangeKind.OTHER),
+        ({"contents": [{"parts": [{"text": "x" * 20_000}]}]}, "", ExchangeKind.MODEL),
         ({"id": 1, "params": {"x": "x" * 20_000}, "jsonrpc": "2.0", "method": "m"}, "", ExchangeKind.MCP),
         ({"model": "x" * 20_000, "jsonrpc": "2.0", "method": "m"}, "", ExchangeKind.MCP),
     ],

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from coldturn.analysis.breaks.explain import Explainer
 from coldturn.analysis.breaks.findings import Report
+from coldturn.analysis.breaks.from_spans import add_trace
 from coldturn.analysis.breaks.pair import PairOptions
 from coldturn.analysis.breaks.texts import explain_texts
 from coldturn.analysis.estimates.estimator import RequestEstimator
 from coldturn.reference.prefix.causes import REMEDIES
 from coldturn.replay.cli.common import exit_code, print_json, read_all, stdout, tell_errors
 from coldturn.replay.cli.exit_codes import ExitCode
+from coldturn.replay.cli.inputs import Input
 from coldturn.replay.cli.options import (
     Context,
     FailOn,
@@ -67,7 +70,7 @@ def explain(  # noqa: PLR0913, PLR0917 - a command's options are its parameters
     else:
         # What caches could have served stands in the JSON only.
         explainer = Explainer(options, RequestEstimator() if json else None)
-        reading = read_all(explainer, inputs, format_)
+        reading = read_all(explainer, inputs, format_, lambda one: _from_spans(explainer.report, one))
         report = explainer.report
         if request is not None and 0 < explainer.most_requests <= request:
             raise usage_error(
@@ -75,6 +78,11 @@ def explain(  # noqa: PLR0913, PLR0917 - a command's options are its parameters
                 "counted from 0"
             )
     finish(report, reading, wanted, strict=strict, as_json=json, request=request)
+
+
+def _from_spans(report: Report, one: Input) -> bool:
+    """Take the breaks that a trace of ours holds already; standard input cannot be read a second time."""
+    return isinstance(one.source, str | Path) and add_trace(report, one.source, one.name)
 
 
 def finish(

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from coldturn.reference.prefix.model import Fidelity
 from coldturn.traces.classify import PackedBodyError, address, instant, kind_of, unpacked
 from coldturn.traces.errors import UnreadableJsonError
-from coldturn.traces.exchange import EntryError, Exchange
+from coldturn.traces.exchange import EntryError, Exchange, cache_headers
 from coldturn.traces.formats.model import Format, Head, Layout
 from coldturn.traces.interaction import Headers
 from coldturn.traces.kinds import InputKind
@@ -87,6 +87,7 @@ def _exchange(value: object, entry: int, name: str) -> Exchange:
         started=started,
         fidelity=Fidelity.WIRE,
         headers=headers,
+        request_headers=cache_headers(_headers(request.get("headers"))),
         answered=answered,
         undated=started is None and value.get("startedDateTime") is not None,
     )

@@ -45,9 +45,13 @@ def _is_flat(head: Head) -> bool:
     return bool(groups) and all(one[:1] == b"[" and b'"spanContext"' in one for one in groups)
 
 
+def spans_in(stream: IO[bytes], name: str) -> Iterator[Span | EntryError]:
+    """The spans of lines where each is a document by itself, else of one document; errors as `otlp_spans`."""
+    return otlp_spans(stream, name, by_lines=_each_line_is_whole(stream))
+
+
 def _read(stream: IO[bytes], name: str) -> Iterator[Record]:
-    """Lines where each is a document by itself, else one document."""
-    return _records(otlp_spans(stream, name, by_lines=_each_line_is_whole(stream)), name)
+    return _records(spans_in(stream, name), name)
 
 
 def _each_line_is_whole(stream: IO[bytes]) -> bool:
@@ -118,7 +122,7 @@ def _records(spans: Iterator[Span | EntryError], name: str) -> Iterator[Record]:
 
 
 FORMATS = (
-    Format(InputKind.TRACE, "a trace of ours", _is_ours, _read, streams=True),
+    Format(InputKind.TRACE, "a trace of ours", _is_ours, _read, numbers=True, streams=True),
     Format(InputKind.OTLP, "OpenTelemetry spans", _is_otlp, _read, streams=True),
     Format(InputKind.SPANS, "spans", _is_flat, _read_flat),
 )

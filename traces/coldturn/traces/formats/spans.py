@@ -41,6 +41,7 @@ class Span:
 
     Attributes:
         start: Epoch seconds; None without a usable time.
+        span_id: 16 hex digits; empty where the source has none.
         attributes: By name; maps and lists are Python's.
     """
 
@@ -49,6 +50,7 @@ class Span:
     start: float | None
     attributes: Mapping[str, Json]
     events: tuple[Event, ...] = ()
+    span_id: str = ""
 
 
 def otlp_spans(stream: IO[bytes], name: str, *, by_lines: bool) -> Iterator[Span | EntryError]:
@@ -113,6 +115,7 @@ def otlp_span(value: Json) -> Span:
     return Span(
         name=_text(value.get("name")),
         trace_id=_text(value.get("traceId", value.get("trace_id"))),
+        span_id=_text(value.get("spanId", value.get("span_id"))),
         start=_nanoseconds(value.get("startTimeUnixNano", value.get("start_time_unix_nano"))),
         attributes=_pairs(value.get("attributes")),
         events=tuple(
