@@ -1,4 +1,4 @@
-"""Settings that differ between a request and its parent are told, and not judged."""
+"""Settings that differ between a request and its parent are told, also where no rules judge them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,13 @@ def test_they_are_listed_beside_the_breaks() -> None:
         {"request": 1, "parent": 0, "keys": ("model", "thinking")},
         {"request": 3, "parent": 2, "keys": ("thinking",)},
     ]
-    assert lineage["breaks"] == []
+    (found,) = lineage["breaks"]
+    assert (found["request"], found["cause"], found["zone"], found["rules"]) == (
+        1,
+        "model_changed",
+        "settings",
+        None,
+    )
 
 
 def test_without_breaks_they_are_no_clean_bill(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -44,8 +50,8 @@ def test_without_breaks_they_are_no_clean_bill(tmp_path: Path, capsys: pytest.Ca
     with pytest.raises(SystemExit):
         main(["explain", str(path)])
     out = capsys.readouterr().out
-    assert "settings differ: model, thinking (not judged yet)  request 1\n" in out
-    assert "settings differ at 2 requests (not judged)" in out
+    assert "settings differ: model, thinking" in out
+    assert "settings differ at 2 requests" in out
     for name, one in (("a.json", LOG[0]), ("b.json", LOG[1])):
         (tmp_path / name).write_text(json.dumps(one))
     with pytest.raises(SystemExit):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -14,6 +15,28 @@ class ExchangeKind(StrEnum):
     MODEL = "model"
     MCP = "mcp"
     OTHER = "other"
+
+
+CACHE_HEADERS = frozenset(
+    {
+        "anthropic-beta",
+        "conversation_id",
+        "openai-organization",
+        "openai-project",
+        "session-id",
+        "session_id",
+        "x-claude-code-session-id",
+        "x-grok-conv-id",
+        "x-session-affinity",
+        "x-session-id",
+    }
+)
+"""Request headers that decide which cache a request meets, or what is put in front of its prompt."""
+
+
+def cache_headers(headers: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """Those of a request's headers (names in lower case) that decide about a cache."""
+    return tuple((name, value) for name, value in headers if name in CACHE_HEADERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +53,8 @@ class Exchange:
         headers: Lower-case response header names with their values.
         undated: A time was recorded, and it is none; `started` is then None.
         answered: Epoch seconds at which the first byte of the response came, or None when that is not known.
+        request_headers: Lower-case names and values of those request headers that decide about a cache
+            (`CACHE_HEADERS`); others are not kept.
         parts_missing: Zones that were sent and that the source did not keep, such as a transcript's tools and
             system text. They are unknown, never empty: a change in them cannot be seen.
     """
@@ -49,6 +74,7 @@ class Exchange:
     answered: float | None = None
     undated: bool = False
     parts_missing: frozenset[Zone] = frozenset()
+    request_headers: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from coldturn.analysis.breaks.findings import Finding, LineageReport, ReadError, Report, Verdict
-from coldturn.analysis.breaks.pair import PairOptions, finding_of
+from coldturn.analysis.breaks.pair import PairOptions
 from coldturn.analysis.breaks.settings import SettingsChange, changed_settings
 from coldturn.analysis.estimates.estimator import RequestEstimator
 from coldturn.analysis.estimates.report import RequestEstimate
 from coldturn.analysis.fidelity import lowest
 from coldturn.analysis.sources import NO_TEXT, SourceState, holds_no_text, reply_of, was_refused
+from coldturn.analysis.verdicts.judge import Judge, Observed
 from coldturn.reference.prefix.causes import compare
 from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.reference.prefix.lineage import Lineages, Placement
@@ -63,12 +64,14 @@ class Explainer:
         compared: Told of every request as it has been compared, in order.
         estimator: Fills in what caches could have served and what their rules allow; without it these figures
             stay unknown, which costs less.
+        judge: Turns differences into verdicts, by its rules and thresholds.
         report: Grows with every exchange.
     """
 
     options: PairOptions = field(default_factory=PairOptions)
     estimator: RequestEstimator | None = None
     compared: Callable[[Compared], None] | None = None
+    judge: Judge = field(default_factory=Judge)
     report: Report = field(default_factory=Report)
     _lineages: Lineages = field(default_factory=Lineages)
     _by_id: dict[tuple[object, str], LineageReport] = field(default_factory=dict)
@@ -122,7 +125,9 @@ class Explainer:
         row = self._estimate(exchange, request, reply, placed, number)
         _count(lineage, request, reply, row)
         parent = None if placed.parent_index is None else self._numbers[placed.parent_index]
-        found = self._judge(exchange, request, number, lineage, parent, placed)
+        index = None if parent is None else placed.parent_index
+        observed = self.judge.observe(exchange, request, reply, index=placed.index, parent=index)
+        found = self._judge(observed, number, lineage, parent, placed)
         lineage.count(_verdict(found, placed))
         if self.compared is not None:
             seen = Compared(
@@ -131,15 +136,10 @@ class Explainer:
             self.compared(seen)
 
     def _judge(
-        self,
-        exchange: Exchange,
-        request: PromptRequest,
-        number: int,
-        lineage: LineageReport,
-        parent: int | None,
-        place: Placement,
+        self, observed: Observed, number: int, lineage: LineageReport, parent: int | None, place: Placement
     ) -> Finding | None:
         """Compare a request with its parent and keep what is found."""
+        exchange, request = observed.exchange, observed.request
         parent_request = place.parent
         if parent is None:
             return None
@@ -150,7 +150,8 @@ class Explainer:
         keys = changed_settings(parent_request, request)
         if keys:
             lineage.settings_changed.append(SettingsChange(number, parent, keys))
-        found = self._compare(parent_request, request, place.before)
+        comparison = compare(parent_request, request, place.before)
+        found = self.judge.judge(observed, parent_request, comparison, self.options)
         if found is None:
             return None
         placed = replace(found, source=exchange.source, request=number, entry=exchange.entry, parent=parent)
@@ -171,11 +172,6 @@ class Explainer:
             exchange, request, reply, parent=placed.parent, lineage=placed.lineage, number=number
         )
         return told.row
-
-    def _compare(
-        self, parent: PromptRequest, child: PromptRequest, before: PromptRequest | None
-    ) -> Finding | None:
-        return finding_of(parent, child, compare(parent, child, before), self.options)
 
     def _lineage(
         self, key: object, placed: Placement, exchange: Exchange, request: PromptRequest

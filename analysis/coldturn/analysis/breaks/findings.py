@@ -87,7 +87,7 @@ class Finding:
     parent: int
     turn: int | None
     zone: Zone
-    segment: str
+    segment: str | None
     path: str | None
     side: str
     section: str | None

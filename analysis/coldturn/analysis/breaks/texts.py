@@ -9,7 +9,8 @@ from coldturn.analysis.breaks.findings import Finding, LineageReport, ReadError,
 from coldturn.analysis.breaks.pair import PairOptions, finding_of
 from coldturn.analysis.breaks.settings import SettingsChange, changed_settings
 from coldturn.analysis.fidelity import lowest
-from coldturn.analysis.sources import NO_TEXT, holds_no_text
+from coldturn.analysis.sources import NO_TEXT, holds_no_text, reply_of
+from coldturn.analysis.verdicts.judge import Judge
 from coldturn.reference.prefix.causes import compare
 from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.reference.prefix.model import Surface
@@ -39,8 +40,16 @@ class NamedText:
     content: bytes
 
 
-def explain_pair(older: Exchange, newer: Exchange, options: PairOptions) -> Report:
+def explain_pair(
+    older: Exchange, newer: Exchange, options: PairOptions, judge: Judge | None = None
+) -> Report:
     """Compare two requests, the older one as the parent.
+
+    Args:
+        older: The parent.
+        newer: The child.
+        options: What the findings carry.
+        judge: With rules and thresholds of one's own; the shipped ones when None.
 
     Raises:
         UnreadableBodyError: One is no request.
@@ -60,7 +69,8 @@ def explain_pair(older: Exchange, newer: Exchange, options: PairOptions) -> Repo
     )
     if keys := changed_settings(parent, child):
         lineage.settings_changed.append(SettingsChange(1, 0, keys))
-    report = _report(lineage, parent, child, _compare(parent, child, options))
+    found = _judged(older, newer, parent, child, options, judge or Judge())
+    report = _report(lineage, parent, child, found)
     report.errors += [
         ReadError(one.source, one.entry, NO_TEXT)
         for one, request in ((older, parent), (newer, child))
@@ -92,6 +102,19 @@ def _as_instructions(text: bytes) -> PromptRequest:
 
 def _compare(parent: PromptRequest, child: PromptRequest, options: PairOptions) -> Finding | None:
     return finding_of(parent, child, compare(parent, child), options)
+
+
+def _judged(
+    older: Exchange,
+    newer: Exchange,
+    parent: PromptRequest,
+    child: PromptRequest,
+    options: PairOptions,
+    judge: Judge,
+) -> Finding | None:
+    judge.observe(older, parent, reply_of(older, parent), index=0)
+    observed = judge.observe(newer, child, reply_of(newer, child), index=1, parent=0)
+    return judge.judge(observed, parent, compare(parent, child), options)
 
 
 def _report(

@@ -113,6 +113,7 @@ class Parameters(_Data):
         slots: Sequences that an engine keeps; None where blocks are shared.
         similarity: Share of a prompt that a slot must have for it to be picked.
         reliability: Share of readable tokens that identical requests read in public measurements.
+        envelope_order: The order of a body's top-level keys is part of the key.
         tiers: Settings in the key.
     """
 
@@ -140,6 +141,7 @@ class Parameters(_Data):
     slots: _Positive | None = None
     similarity: _Share = 0.1
     reliability: _Share = 1.0
+    envelope_order: bool = False
     tiers: Tiers = Tiers()
 
 

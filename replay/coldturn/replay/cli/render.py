@@ -101,7 +101,7 @@ def _heading(lineage: LineageReport) -> Text:
 
 def _facts(found: Finding) -> Iterator[tuple[str, str]]:
     """What stands beside each label; only what is known."""
-    where = [found.segment]
+    where = [found.segment or ""]
     if found.section:
         where.append(f"in {found.section!r}")
     if found.block_offset:
@@ -152,7 +152,7 @@ def _branching(count: int) -> str:
 
 
 def _likeness(found: Finding) -> tuple[object, ...]:
-    place = _INDEX.sub("[]", found.path or found.segment)
+    place = _INDEX.sub("[]", found.path or found.segment or "")
     return found.cause, found.verdict, found.zone, place, found.section
 
 

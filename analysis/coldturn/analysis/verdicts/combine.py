@@ -1,0 +1,224 @@
+"""One finding per request: what text, settings, markers and times tell, and which of them comes first."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, date, datetime
+
+from coldturn.analysis.breaks.findings import Beside, Finding, Verdict
+from coldturn.analysis.breaks.pair import PairOptions
+from coldturn.analysis.estimates.prices import MILLION, price_of
+from coldturn.analysis.estimates.ruleset import EntryModel
+from coldturn.analysis.verdicts.findings import beside, beside_text, placeless
+from coldturn.analysis.verdicts.model import Case, Named, tokens_words
+from coldturn.analysis.verdicts.placement import placement_causes
+from coldturn.analysis.verdicts.readable import Readable, parent_tokens, readable_of
+from coldturn.analysis.verdicts.reasoning import loses_reasoning
+from coldturn.analysis.verdicts.serving import serving_causes
+from coldturn.analysis.verdicts.settings import Changed, changed_settings, kept_bytes
+from coldturn.analysis.verdicts.timing import timing_causes
+from coldturn.reference.prefix.model import Confidence, Zone
+from coldturn.reference.tokens import EstimatedTokens, estimate_tokens
+
+_BY_TIME = frozenset({"ttl_expired", "ttl_downgraded", "concurrent_cold"})
+"""Causes by which nothing is read, though the entry was written and is looked at."""
+_LEAST = 128
+"""Tokens below which a miss that a rule explains is no matter."""
+
+
+def combined(
+    case: Case, text: Finding | None, options: PairOptions, *, started: float | None
+) -> Finding | None:
+    """The finding of a pair.
+
+    Args:
+        case: The pair.
+        text: What its bytes tell; None when the newer request repeats the older one.
+        options: What a finding carries.
+        started: When the newer one was sent, for dated prices.
+    """
+    settings = _settings(case)
+    if text is None or text.verdict is Verdict.BROKEN_HARMLESS:
+        other = _without_text(case, settings, options)
+        found = _first_of(text, other)
+    else:
+        found = _with_text(case, text, settings)
+    return None if found is None else _priced(case, found, started)
+
+
+def _first_of(text: Finding | None, other: Finding | None) -> Finding | None:
+    if text is None or other is None:
+        return text if other is None else other
+    if other.verdict is Verdict.BROKEN_HARMLESS:
+        return replace(
+            text, alongside=(*text.alongside, Beside(other.cause, other.confidence, other.evidence))
+        )
+    return replace(other, alongside=(*other.alongside, beside_text(text)))
+
+
+def _settings(case: Case) -> list[tuple[Changed, Named]]:
+    """Changed settings that take something from the cache by the rules."""
+    return [(one, _named(case, one)) for one in changed_settings(case) if one.tiers]
+
+
+def _named(case: Case, changed: Changed) -> Named:
+    tiers = changed.tiers or ()
+    lost = max(min(case.stable_bytes, case.child.content_bytes) - kept_bytes(case.child, tiers), 0)
+    known = case.known.rules
+    by = f"by the rules {known.name}" if known is not None else "no cache rules are known for this model"
+    evidence = f"{changed.key} differs: {', '.join(tiers)} lost ({by})"
+    return Named(
+        changed.cause,
+        Verdict.BROKEN,
+        Confidence.OBSERVED,
+        evidence,
+        tiers=tiers,
+        keys=(changed.key,),
+        was=changed.was,
+        now=changed.now,
+        lost_bytes=lost,
+    )
+
+
+def _with_text(case: Case, text: Finding, settings: list[tuple[Changed, Named]]) -> Finding:
+    """A text break: what it cost by the entry model, and what else would have cost the same."""
+    readable = readable_of(case, case.text_offset)
+    besides = [named for _, named in settings]
+    besides += placement_causes(case)
+    if readable is not None and readable.whole >= _LEAST:
+        besides += timing_causes(case)
+    found = replace(
+        text,
+        alongside=(*text.alongside, *(beside(one) for one in besides)),
+        reasoning_invalidated=loses_reasoning(case),
+    )
+    if readable is None or not readable.whole:
+        return _reported(case, found, readable)
+    found = _reported(case, found, readable)
+    if text.verdict is Verdict.PLANNED:
+        return replace(found, lost_tokens_estimated=readable.lost)
+    if not readable.lost:
+        evidence = f"behind the last entry that could be read ({tokens_words(readable.whole)}, estimated)"
+        return _harmless(found, evidence)
+    read = case.now.usage.read
+    if read is not None and read >= readable.whole:
+        return _harmless(found, f"the provider read {tokens_words(read)} all the same")
+    return replace(found, lost_tokens_estimated=readable.lost)
+
+
+def _harmless(found: Finding, evidence: str) -> Finding:
+    return replace(
+        found,
+        verdict=Verdict.BROKEN_HARMLESS,
+        evidence=evidence,
+        lost_tokens_estimated=EstimatedTokens(0),
+    )
+
+
+def _without_text(case: Case, settings: list[tuple[Changed, Named]], options: PairOptions) -> Finding | None:
+    """The text is intact: settings first, then markers, times, and who served it."""
+    read = case.now.usage.read
+    if settings:
+        return _of_settings(case, settings, options)
+    if case.was.refused or case.now.refused:
+        return None
+    readable = readable_of(case, case.stable_bytes)
+    whole = EstimatedTokens(0) if readable is None else readable.whole
+    causes = [*placement_causes(case), *(timing_causes(case) if whole >= _LEAST else ())]
+    if not causes or (read is not None and _was_read(read, whole, causes)):
+        return _unexplained(case, readable, options)
+    first = next((one for one in causes if one.counts), causes[0])
+    return _told(case, first, [one for one in causes if one is not first], readable, options)
+
+
+def _was_read(read: int, whole: int, causes: list[Named]) -> bool:
+    """Whether the provider's report shows that none of the causes held."""
+    if not whole:
+        return read > 0 and all(not one.counts for one in causes)
+    return whole - read <= max(_LEAST, whole // 20)
+
+
+def _told(
+    case: Case, first: Named, others: list[Named], readable: Readable | None, options: PairOptions
+) -> Finding:
+    lost = _lost(case, first, readable)
+    found = placeless(case, first, Zone.NONE, lost, options)
+    found = replace(found, alongside=tuple(beside(one) for one in others))
+    found = _reported(case, found, readable)
+    if first.cause in _BY_TIME:
+        found = replace(found, read_estimated=EstimatedTokens(0))
+    return found
+
+
+def _lost(case: Case, first: Named, readable: Readable | None) -> EstimatedTokens:
+    """What was not read though it might have been; nothing where nothing was kept."""
+    if not first.counts:
+        return EstimatedTokens(0)
+    whole = readable.whole if readable is not None and readable.whole else parent_tokens(case)
+    return EstimatedTokens(max(whole - (case.now.usage.read or 0), 0))
+
+
+def _unexplained(case: Case, readable: Readable | None, options: PairOptions) -> Finding | None:
+    """A reported miss that is large enough to be told, though no rule explains it."""
+    read = case.now.usage.read
+    if readable is None or read is None or case.was.counts_more or case.now.counts_more:
+        return None
+    if not case.thresholds.exceeded(readable.whole - read, readable.whole):
+        return None
+    for named in serving_causes(case, read, readable.whole):
+        return _told(case, named, [], readable, options)
+    return None
+
+
+def _of_settings(case: Case, settings: list[tuple[Changed, Named]], options: PairOptions) -> Finding | None:
+    changed, first = settings[0]
+    others = tuple(beside(named) for _, named in settings[1:])
+    kept = kept_bytes(case.child, changed.tiers or ())
+    readable = readable_of(case, kept)
+    read = case.now.usage.read
+    lost = estimate_tokens(first.lost_bytes) if readable is None else readable.lost
+    if readable is not None and not readable.whole:
+        first = replace(
+            first, verdict=Verdict.BROKEN_HARMLESS, evidence=f"{first.evidence}; nothing was kept"
+        )
+    elif readable is not None and not readable.lost:
+        return None
+    elif readable is not None and read is not None and read >= readable.whole:
+        told = f"{first.evidence}; the provider read {tokens_words(read)} all the same"
+        first = replace(first, verdict=Verdict.BROKEN_HARMLESS, evidence=told)
+        lost = EstimatedTokens(0)
+    found = placeless(case, first, Zone.SETTINGS, lost, options)
+    return _reported(case, replace(found, alongside=others), readable)
+
+
+def _reported(case: Case, found: Finding, readable: Readable | None) -> Finding:
+    """With the figures that were looked at."""
+    rules = case.known.rules
+    return replace(
+        found,
+        rules=None if rules is None or readable is None else rules.name,
+        readable_estimated=None if readable is None else readable.whole,
+        read_estimated=None if readable is None else readable.left,
+        read_reported=case.now.usage.read,
+    )
+
+
+def _priced(case: Case, found: Finding, started: float | None) -> Finding:
+    """With what the lost tokens cost more than a read of them, where usage and dated prices are known."""
+    rules = case.known.rules
+    if rules is None or case.now.usage.input is None or not found.lost_tokens_estimated:
+        return found
+    price = price_of(rules, case.now.model or "", _day(started))
+    if price is None or price.input is None:
+        return found
+    full = price.write if case.known.model is EntryModel.WRITTEN_ENTRIES else 1.0
+    more = max(full - price.read, 0.0) * price.input
+    amount = found.lost_tokens_estimated * more / MILLION
+    return replace(found, cost_amount_estimated=amount, currency=price.currency)
+
+
+def _day(started: float | None) -> date | None:
+    try:
+        return None if started is None else datetime.fromtimestamp(started, UTC).date()
+    except (OverflowError, ValueError, OSError):
+        return None

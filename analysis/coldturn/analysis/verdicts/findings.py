@@ -1,0 +1,63 @@
+"""Findings of causes that have no place in the text."""
+
+from __future__ import annotations
+
+from coldturn.analysis.breaks.findings import Beside, Finding, Verdict
+from coldturn.analysis.breaks.pair import PairOptions, anchor_of
+from coldturn.analysis.verdicts.model import Case, Named
+from coldturn.analysis.verdicts.remedies import ALL_REMEDIES
+from coldturn.reference.prefix.model import Zone
+from coldturn.reference.tokens import EstimatedTokens
+
+
+def placeless(case: Case, named: Named, zone: Zone, lost: EstimatedTokens, options: PairOptions) -> Finding:
+    """A finding for the second request of two; places are None, since no text differs."""
+    shown = options.content
+    return Finding(
+        source="",
+        request=1,
+        entry=0,
+        parent=0,
+        turn=case.child.labels.turn,
+        zone=zone,
+        segment=None,
+        path=None,
+        side="child",
+        section=None,
+        offset=None,
+        block_offset=None,
+        wire_offset=None,
+        cause=named.cause,
+        confidence=named.confidence.value,
+        planned=False,
+        verdict=named.verdict,
+        lost_bytes=named.lost_bytes,
+        lost_tokens_estimated=lost,
+        delta_bytes=0,
+        names=named.keys,
+        kinds=(),
+        before=None,
+        was=_cut(named.was, options) if shown else None,
+        now=_cut(named.now, options) if shown else None,
+        later=(),
+        remedy=ALL_REMEDIES.get(named.cause),
+        evidence=named.evidence,
+        tiers_lost=named.tiers,
+        anchor=anchor_of(named.cause),
+    )
+
+
+def beside(named: Named) -> Beside:
+    """A cause as one that is named beside another."""
+    return Beside(named.cause, named.confidence.value, named.evidence)
+
+
+def beside_text(found: Finding) -> Beside:
+    """A text cause that took nothing, beside the cause that did."""
+    where = f"{found.zone.value}: {found.segment}" if found.segment else found.zone.value
+    harmless = found.verdict is Verdict.BROKEN_HARMLESS
+    return Beside(found.cause, found.confidence, f"{where}{', harmless' if harmless else ''}")
+
+
+def _cut(value: str | None, options: PairOptions) -> str | None:
+    return None if value is None else value[: options.context]

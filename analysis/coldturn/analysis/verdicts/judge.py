@@ -1,0 +1,195 @@
+"""Requests in order, each beside the one that it continues: findings with verdicts."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import msgspec
+
+from coldturn.analysis.breaks.findings import Finding
+from coldturn.analysis.breaks.pair import PairOptions, finding_of
+from coldturn.analysis.estimates.estimator import usage_of
+from coldturn.analysis.estimates.placement import request_ttl
+from coldturn.analysis.estimates.ruleset import EntryModel
+from coldturn.analysis.sources import was_refused
+from coldturn.analysis.verdicts.combine import combined
+from coldturn.analysis.verdicts.entry_book import EntryBook, Look
+from coldturn.analysis.verdicts.model import Case, Known, Sent, Thresholds
+from coldturn.analysis.verdicts.rulebook import Rulebook, host_of
+from coldturn.analysis.verdicts.serving import upstream_of
+from coldturn.analysis.verdicts.vendor import with_vendor
+from coldturn.reference.prefix.model import Comparison
+from coldturn.reference.prefix.request import PromptRequest
+from coldturn.reference.wire.model import Reply
+from coldturn.traces.exchange import Exchange
+
+MOST_REQUESTS = 10_000
+_MOST_ANCESTORS = 64
+_BRANCHES = frozenset({"new_conversation", "fork"})
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """A request as the judge took it in; `index` is what later requests name it by."""
+
+    index: int
+    exchange: Exchange
+    request: PromptRequest
+    reply: Reply | None
+    sent: Sent
+    look: Look | None
+
+
+@dataclass(slots=True)
+class Judge:
+    """Takes requests with `observe`, in the order in which they were sent; then `judge` tells of each.
+
+    What is kept: some figures of the latest requests, and the entries that they wrote.
+
+    Attributes:
+        rulebook: Rules of providers.
+        thresholds: From when on a reported read is a miss.
+    """
+
+    rulebook: Rulebook = field(default_factory=Rulebook)
+    thresholds: Thresholds = field(default_factory=Thresholds)
+    _sent: OrderedDict[int, Sent] = field(default_factory=OrderedDict)
+    _books: dict[tuple[str, str, str, str], EntryBook] = field(default_factory=dict)
+
+    def observe(
+        self,
+        exchange: Exchange,
+        request: PromptRequest,
+        reply: Reply | None,
+        *,
+        index: int,
+        parent: int | None = None,
+    ) -> Observed:
+        """Take the next request.
+
+        Args:
+            exchange: As recorded.
+            request: The same, read.
+            reply: Its answer, where that could be read.
+            index: Names it for later requests.
+            parent: Index of the request that it continues.
+
+        Raises:
+            ParameterError: The user's parameters do not fit the rules.
+            UnknownRulesError: There are no rules of the name that was given.
+        """
+        known = self.rulebook.known(request, exchange.url)
+        places = look = None
+        if known.model is EntryModel.WRITTEN_ENTRIES and request.previous_response_id is None:
+            places, look = self._book(exchange, request, known).observe(
+                request, exchange.started, exchange.answered
+            )
+        before = None if parent is None else self._sent.get(parent)
+        ttl = request_ttl(request, known.parameters) if known.parameters.ttls else None
+        own = [ttl, *(entry.ttl for entry in places.entries)] if places else [ttl]
+        lifetimes = [one for one in (*own, before.longest_ttl if before else None) if one is not None]
+        sent = Sent(
+            known=known,
+            model=request.model,
+            host=host_of(exchange.url),
+            bytes=request.content_bytes,
+            started=exchange.started,
+            answered=exchange.answered,
+            refused=was_refused(exchange),
+            usage=usage_of(exchange, reply),
+            places=places,
+            ttl=ttl,
+            longest_ttl=max(lifetimes, default=None),
+            routes=exchange.request_headers,
+            upstream=upstream_of(exchange.response_body),
+            envelope=_keys(exchange.request_body) if known.parameters.envelope_order else None,
+            parent=parent,
+            latest=exchange.started,
+        )
+        self._keep(index, sent)
+        return Observed(index, exchange, request, reply, sent, look)
+
+    def judge(
+        self,
+        observed: Observed,
+        parent: PromptRequest,
+        comparison: Comparison,
+        options: PairOptions,
+    ) -> Finding | None:
+        """What the pair tells, numbered as the second request of two; None when it is intact.
+
+        Args:
+            observed: The child, just observed.
+            parent: The request that it continues.
+            comparison: What the bytes of both tell.
+            options: What the finding carries.
+        """
+        found = finding_of(parent, observed.request, comparison, options)
+        was = None if observed.sent.parent is None else self._sent.get(observed.sent.parent)
+        if was is None or (found is not None and not _BRANCHES.isdisjoint(found.kinds)):
+            return found
+        case = Case(
+            parent=parent,
+            child=observed.request,
+            was=was,
+            now=observed.sent,
+            comparison=comparison,
+            stable_bytes=_stable_bytes(comparison),
+            thresholds=self.thresholds,
+            missing=observed.exchange.parts_missing,
+            look=observed.look,
+            ancestors=tuple(self._ancestors(was)),
+        )
+        self._follow(observed, was, intact=comparison.stable)
+        judged = combined(case, found, options, started=observed.exchange.started)
+        diagnosis = observed.reply.diagnosis if observed.reply else None
+        return with_vendor(case, judged, diagnosis, options)
+
+    def _book(self, exchange: Exchange, request: PromptRequest, known: Known) -> EntryBook:
+        key = (exchange.source, request.surface.value, host_of(exchange.url), request.model or "")
+        book = self._books.get(key)
+        if book is None:
+            book = self._books[key] = EntryBook(known.parameters)
+        return book
+
+    def _keep(self, index: int, sent: Sent) -> None:
+        self._sent[index] = sent
+        if len(self._sent) > MOST_REQUESTS:
+            self._sent.popitem(last=False)
+
+    def _ancestors(self, one: Sent) -> Iterator[Sent]:
+        for _ in range(_MOST_ANCESTORS):
+            if one.parent is None or not one.intact:
+                return
+            held = self._sent.get(one.parent)
+            if held is None:
+                return
+            yield held
+            one = held
+
+    def _follow(self, observed: Observed, was: Sent, *, intact: bool) -> None:
+        """Note that a request repeats its parent, whose entries it used by that."""
+        if not intact:
+            return
+        self._sent[observed.index] = replace(observed.sent, intact=True)
+        started = observed.sent.started
+        index = observed.sent.parent
+        if index is None or started is None or (was.latest is not None and was.latest >= started):
+            return
+        self._sent[index] = replace(was, latest=started)
+
+
+def _stable_bytes(comparison: Comparison) -> int:
+    first = comparison.first
+    if comparison.stable or first is None:
+        return comparison.common_bytes
+    return first.offset + first.lost_bytes
+
+
+def _keys(body: bytes) -> tuple[str, ...] | None:
+    try:
+        return tuple(msgspec.json.decode(body, type=dict[str, msgspec.Raw]))
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None

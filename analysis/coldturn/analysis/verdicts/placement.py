@@ -1,0 +1,149 @@
+"""Causes that stand in a request's own markers: where they are, how many, for how long, in what order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from coldturn.analysis.breaks.findings import Verdict
+from coldturn.analysis.estimates.placement import TOO_MANY_MARKERS, TTL_ORDER
+from coldturn.analysis.estimates.ruleset import EntryModel, Placement
+from coldturn.analysis.verdicts.entry_book import Entry
+from coldturn.analysis.verdicts.model import Case, Named, tokens_words
+from coldturn.analysis.verdicts.readable import parent_tokens, written_tokens
+from coldturn.analysis.verdicts.words import count_words
+from coldturn.reference.prefix.model import Confidence
+
+_NEAR = 2
+"""A prefix of at least this part of the minimum is one that somebody may have meant to be cached."""
+
+
+def placement_causes(case: Case) -> Iterator[Named]:
+    """What the markers and the size of a pair tell, the surest first."""
+    if case.known.rules is None:
+        return
+    yield from _envelope(case)
+    if case.known.model is EntryModel.WRITTEN_ENTRIES:
+        yield from _written(case)
+    else:
+        yield from _sizes(case)
+
+
+def _envelope(case: Case) -> Iterator[Named]:
+    was, now = case.was.envelope, case.now.envelope
+    if was is None or now is None or was == now or not case.same_cache:
+        return
+    shared = frozenset(was) & frozenset(now)
+    before, after = ([key for key in keys if key in shared] for keys in (was, now))
+    if before != after:
+        evidence = f"top-level keys come as {', '.join(after)}, before as {', '.join(before)}"
+        yield Named("envelope_order", Verdict.BROKEN, Confidence.OBSERVED, evidence)
+
+
+def _written(case: Case) -> Iterator[Named]:
+    places, earlier = case.now.places, case.was.places
+    if places is None or earlier is None or case.look is None:
+        return
+    if places.refused is not None:
+        yield from _refused(case, places.refused)
+        return
+    deepest = earlier.deepest
+    if not places.marked:
+        yield from _unmarked(case, deepest)
+        return
+    if deepest is None:
+        return
+    tokens = written_tokens(case)
+    if not tokens:
+        yield from _too_small(case, case.tokens(deepest.bytes))
+    elif not case.look.repeats(deepest):
+        yield from _not_repeated(case, deepest)
+    elif deepest.boundary not in case.look.looked:
+        yield from _too_far(case, deepest)
+
+
+def _refused(case: Case, why: str) -> Iterator[Named]:
+    """A request that the rules refuse; one that was answered all the same shows that they were bent."""
+    if case.now.usage.input is not None:
+        return
+    parameters = case.known.parameters
+    if why == TOO_MANY_MARKERS:
+        count = len(case.child.markers)
+        evidence = f"{count_words(count, 'marker')}, and at most {parameters.max_breakpoints} are taken"
+        yield Named(TOO_MANY_MARKERS, Verdict.BROKEN, Confidence.OBSERVED, evidence)
+    elif why == TTL_ORDER:
+        evidence = "a marker with a longer lifetime stands behind one with a shorter lifetime"
+        yield Named(TTL_ORDER, Verdict.BROKEN, Confidence.OBSERVED, evidence)
+
+
+def _unmarked(case: Case, deepest: Entry | None) -> Iterator[Named]:
+    tokens = written_tokens(case)
+    if deepest is not None and tokens:
+        evidence = f"the request has no marker; the one before wrote {tokens_words(tokens)}"
+        yield Named("breakpoint_missing", Verdict.BROKEN, Confidence.OBSERVED, evidence)
+    elif deepest is None and not (case.was.places and case.was.places.marked):
+        could = parent_tokens(case)
+        if could >= max(case.thresholds.tokens, case.known.parameters.minimum or 0):
+            evidence = f"neither request has a marker; {tokens_words(could)} are alike (estimated)"
+            yield Named("breakpoint_missing", Verdict.BROKEN_HARMLESS, Confidence.OBSERVED, evidence)
+
+
+def _not_repeated(case: Case, deepest: Entry) -> Iterator[Named]:
+    """The marked text is not in the newer request, though all that counts of the older one is."""
+    earlier, places = case.was.places, case.now.places
+    if earlier is None or places is None or not case.comparison.stable:
+        return
+    if case.known.parameters.strips_thinking and earlier.reasoning:
+        evidence = "the server drops earlier reasoning when a plain user message follows"
+        yield Named("template_history_drift", Verdict.PROVIDER_SIDE_SUSPECTED, Confidence.INFERRED, evidence)
+        return
+    evidence = (
+        f"the last marker of the older request stands behind {tokens_words(case.tokens(deepest.bytes))} "
+        "(estimated), on a block that the newer one does not repeat"
+    )
+    yield Named("breakpoint_on_volatile", Verdict.BROKEN, Confidence.OBSERVED, evidence)
+
+
+def _too_far(case: Case, deepest: Entry) -> Iterator[Named]:
+    if case.known.parameters.placement is Placement.OPENAI:
+        back = case.known.parameters.earlier_probes
+        words = f"more than {back} endings of messages"
+    else:
+        back = case.known.parameters.lookback
+        words = f"more than {back} blocks"
+    evidence = (
+        f"the entry behind {tokens_words(case.tokens(deepest.bytes))} (estimated) lies {words} "
+        "in front of the next marker"
+    )
+    yield Named("lookback_exceeded", Verdict.BROKEN, Confidence.OBSERVED, evidence)
+
+
+def _sizes(case: Case) -> Iterator[Named]:
+    """Prefixes that are too small for what is read without markers."""
+    parameters = case.known.parameters
+    tokens = parent_tokens(case)
+    minimum = parameters.minimum or 0
+    if case.known.model is EntryModel.EXPLICIT_RESOURCE or case.by_reference:
+        return
+    if tokens < minimum:
+        yield from _too_small(case, tokens)
+        return
+    block = parameters.granularity
+    if tokens < block and (case.known.named or (case.now.usage.read == 0 and tokens * _NEAR >= block)):
+        evidence = f"{tokens_words(tokens)} in common, and a block has {block:,}"
+        yield Named("below_block_floor", Verdict.BROKEN_HARMLESS, _size_confidence(case), evidence)
+
+
+def _too_small(case: Case, tokens: int) -> Iterator[Named]:
+    """Told where somebody asked for an entry, or where it was nearly large enough and nothing was read."""
+    minimum = case.known.parameters.minimum or 0
+    near = case.now.usage.read == 0 and tokens * _NEAR >= minimum
+    if not (near or case.known.named or case.child.markers):
+        return
+    counted = "" if _size_confidence(case) is Confidence.OBSERVED else " (estimated)"
+    evidence = f"{tokens_words(tokens)}{counted}, and below {minimum:,} nothing is kept"
+    yield Named("below_minimum", Verdict.BROKEN_HARMLESS, _size_confidence(case), evidence)
+
+
+def _size_confidence(case: Case) -> Confidence:
+    """Observed where the provider counted the parent's tokens itself."""
+    return Confidence.OBSERVED if case.was.input is not None else Confidence.INFERRED

@@ -1,0 +1,124 @@
+"""What a request could have read of the one that it continues, and what is left of that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from coldturn.analysis.estimates.ruleset import EntryModel
+from coldturn.analysis.estimates.simulate import grid_of
+from coldturn.analysis.verdicts.model import Case, Sent
+from coldturn.reference.tokens import EstimatedTokens
+
+
+@dataclass(frozen=True, slots=True)
+class Readable:
+    """Tokens, from bytes and what the provider counted. Times do not count here.
+
+    Attributes:
+        whole: What could have been read, had nothing changed and everything been found.
+        left: What can still be read; at most `whole`.
+    """
+
+    whole: EstimatedTokens
+    left: EstimatedTokens
+
+    @property
+    def lost(self) -> EstimatedTokens:
+        """What the change took."""
+        return EstimatedTokens(self.whole - self.left)
+
+
+def readable_of(case: Case, kept_bytes: int) -> Readable | None:
+    """What is readable when the first `kept_bytes` of content still fit; None where no rules tell.
+
+    Args:
+        case: The pair. Its parent's own entries are the measure.
+        kept_bytes: Content bytes of the child that stand as the parent sent them, under settings that fit.
+    """
+    if case.known.rules is None or case.was.known.rules is None:
+        return None
+    whole = _whole(case)
+    if whole is None:
+        return None
+    if not case.same_cache:
+        return Readable(EstimatedTokens(whole), EstimatedTokens(0))
+    left = whole if kept_bytes >= case.stable_bytes and not _is_written(case) else _left(case, kept_bytes)
+    return Readable(EstimatedTokens(whole), EstimatedTokens(max(min(left, whole), 0)))
+
+
+def parent_tokens(case: Case) -> int:
+    """Tokens of the parent's stable part: the provider's count where it stands for just that."""
+    reported = case.was.input
+    if reported is not None and case.stable_bytes == case.was.bytes:
+        return reported
+    return case.tokens(case.stable_bytes)
+
+
+def _is_written(case: Case) -> bool:
+    return case.known.model is EntryModel.WRITTEN_ENTRIES
+
+
+def _whole(case: Case) -> int | None:
+    parameters = case.was.known.parameters
+    match case.was.known.model:
+        case EntryModel.LONGEST_PREFIX:
+            tokens = parent_tokens(case)
+            return grid_of(parameters).read(min(tokens, case.input_tokens), case.input_tokens)
+        case EntryModel.WHOLE_UNITS:
+            return _unit(case, case.was, parent_tokens(case))
+        case EntryModel.WRITTEN_ENTRIES:
+            return written_tokens(case)
+        case _:
+            return None
+
+
+def written_tokens(case: Case) -> int | None:
+    """Tokens of the deepest entry that the parent left: as the provider counted, else by its markers."""
+    usage = case.was.usage
+    counted = (usage.read or 0) + (usage.written or 0)
+    if usage.read is not None and usage.written is not None and counted and not case.was.counts_more:
+        return counted
+    if case.by_reference or case.was.places is None:
+        return None
+    deepest = case.was.places.deepest
+    return 0 if deepest is None else _cached(case, deepest.bytes)
+
+
+def _cached(case: Case, size: int) -> int:
+    """Tokens of an entry of so many bytes; none when it is too small to be kept."""
+    tokens = case.tokens(size)
+    return tokens if tokens >= (case.known.parameters.minimum or 0) else 0
+
+
+def _left(case: Case, kept_bytes: int) -> int:
+    parameters = case.known.parameters
+    match case.known.model:
+        case EntryModel.LONGEST_PREFIX:
+            return grid_of(parameters).read(case.tokens(kept_bytes), case.input_tokens)
+        case EntryModel.WHOLE_UNITS:
+            fitting = (one for one in case.ancestors if one.bytes <= kept_bytes)
+            unit = next(fitting, None)
+            return 0 if unit is None else _unit(case, unit, case.tokens(unit.bytes))
+        case EntryModel.WRITTEN_ENTRIES:
+            return _found(case)
+        case _:
+            return 0
+
+
+def _found(case: Case) -> int:
+    """Tokens of the deepest written entry that the child's text, settings and markers find."""
+    if case.look is None or case.look.hit is None:
+        return 0
+    deepest = case.was.places.deepest if case.was.places else None
+    if deepest is not None and case.look.hit.bytes >= deepest.bytes:
+        return written_tokens(case) or 0
+    return _cached(case, case.look.hit.bytes)
+
+
+def _unit(case: Case, one: Sent, tokens: int) -> int:
+    """A whole unit, rounded down; where answers are part of it they count as far as they are sent back."""
+    parameters = case.known.parameters
+    if parameters.fed_back and one.usage.output is not None:
+        tokens = min(tokens + one.usage.output, case.input_tokens)
+    size = tokens - tokens % parameters.granularity
+    return size if size >= (parameters.minimum or 0) else 0

@@ -1,0 +1,268 @@
+"""Settings that no prompt text shows, and which tiers of the cache a change of each takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import msgspec
+
+from coldturn.analysis.estimates.layout import setting
+from coldturn.analysis.estimates.ruleset import Parameters
+from coldturn.analysis.verdicts.model import Case
+from coldturn.reference.prefix.model import Zone
+from coldturn.reference.prefix.request import PromptRequest
+
+TIERS = ("tools", "system", "messages")
+
+PATHS: Mapping[str, tuple[str, ...]] = {
+    "effort_changed": (
+        "reasoning.effort",
+        "reasoning_effort",
+        "output_config.effort",
+        "effort",
+        "additionalModelRequestFields.output_config.effort",
+        "additionalModelRequestFields.reasoning_effort",
+        "generationConfig.thinkingConfig.thinkingLevel",
+    ),
+    "thinking_changed": (
+        "thinking",
+        "enable_thinking",
+        "chat_template_kwargs",
+        "additionalModelRequestFields.thinking",
+        "additionalModelRequestFields.reasoning_config",
+        "generationConfig.thinkingConfig.thinkingBudget",
+        "generationConfig.thinkingConfig.includeThoughts",
+    ),
+    "verbosity_changed": ("text.verbosity", "verbosity"),
+    "tool_choice_changed": (
+        "tool_choice",
+        "toolConfig.toolChoice",
+        "toolConfig.functionCallingConfig",
+        "function_call",
+    ),
+    "parallel_tool_calls_changed": ("parallel_tool_calls",),
+    "response_format_changed": (
+        "text.format",
+        "response_format",
+        "output_config.format",
+        "output_format",
+        "outputConfig",
+        "generationConfig.responseMimeType",
+        "generationConfig.responseSchema",
+        "generationConfig.responseJsonSchema",
+    ),
+    "service_tier_changed": ("service_tier", "serviceTier", "speed", "performanceConfig"),
+    "betas_changed": ("anthropic_beta", "betas", "additionalModelRequestFields.anthropic_beta"),
+    "cache_key_changed": ("prompt_cache_key", "session_id", "promptCacheKey"),
+    "scope_changed": ("cache_salt", "inference_geo", "cachedContent", "organization", "project"),
+}
+"""Cause -> where the setting stands on the request formats, top-level keys or dotted paths."""
+
+HEADERS: Mapping[str, str] = {
+    "anthropic-beta": "betas_changed",
+    "x-grok-conv-id": "cache_key_changed",
+    "session_id": "cache_key_changed",
+    "session-id": "cache_key_changed",
+    "conversation_id": "cache_key_changed",
+    "x-session-id": "cache_key_changed",
+    "x-session-affinity": "cache_key_changed",
+    "x-claude-code-session-id": "cache_key_changed",
+    "openai-organization": "scope_changed",
+    "openai-project": "scope_changed",
+}
+"""Request headers that readers keep (`Exchange.request_headers`) -> cause."""
+
+ORDER = (
+    "model_changed",
+    "scope_changed",
+    "cache_key_changed",
+    "betas_changed",
+    "service_tier_changed",
+    "response_format_changed",
+    "effort_changed",
+    "thinking_changed",
+    "verbosity_changed",
+    "parallel_tool_calls_changed",
+    "tool_choice_changed",
+    "image_toggle",
+)
+"""Which one is named first among those that take the same tiers."""
+
+_DEFAULTS: Mapping[str, frozenset[bytes]] = {
+    "tool_choice": frozenset({b'"auto"', b'{"type":"auto"}'}),
+    "parallel_tool_calls": frozenset({b"true"}),
+    "service_tier": frozenset({b'"auto"', b'"default"', b'"standard_only"'}),
+    "speed": frozenset({b'"standard"'}),
+    "thinking": frozenset({b'{"type":"disabled"}'}),
+    "text.verbosity": frozenset({b'"medium"'}),
+    "verbosity": frozenset({b'"medium"'}),
+    "text.format": frozenset({b'{"type":"text"}'}),
+    "response_format": frozenset({b'{"type":"text"}'}),
+}
+"""Values that say what leaving the setting out says too."""
+
+_PARALLEL = "disable_parallel_tool_use"
+_IMAGES = "@images"
+_AFFINITY = frozenset({"cache_key_changed", "scope_changed"})
+"""What decides where a request is served loses everything, whatever a provider's tiers are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """One setting in which a request differs from its parent.
+
+    Attributes:
+        key: Path in the body, or name of a header.
+        was: Compact JSON; None where it was not there. `now` likewise.
+        tiers: What is lost by the rules; empty when nothing is, None when nobody says.
+    """
+
+    cause: str
+    key: str
+    was: str | None
+    now: str | None
+    tiers: tuple[str, ...] | None
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        """The one that takes most comes first."""
+        first = TIERS.index(self.tiers[0]) if self.tiers else len(TIERS)
+        return first, ORDER.index(self.cause)
+
+
+def changed_settings(case: Case) -> list[Changed]:
+    """All changed settings of a pair that a cache may see, the one that takes most first."""
+    found = [*_model(case), *_body(case), *_headers(case), *_images(case)]
+    return sorted(found, key=lambda one: one.rank)
+
+
+def kept_bytes(request: PromptRequest, tiers: tuple[str, ...]) -> int:
+    """Content bytes in front of the first tier that is lost."""
+    if not tiers or tiers[0] == "tools":
+        return 0
+    wanted = (Zone.TOOLS,) if tiers[0] == "system" else (Zone.TOOLS, Zone.SYSTEM, Zone.TAIL)
+    elements = 0
+    for placed in request.groups:
+        if placed.group.zone in wanted:
+            elements += len(placed.elements)
+            continue
+        elements += placed.leading if Zone.SYSTEM in wanted else 0
+        break
+    return request.totals.bytes[elements]
+
+
+def _model(case: Case) -> Iterator[Changed]:
+    was, now = case.was, case.now
+    if case.parent.model != case.child.model:
+        yield Changed("model_changed", "model", _json(was.model), _json(now.model), TIERS)
+    if was.host != now.host and was.host and now.host:
+        yield Changed("scope_changed", "host", was.host, now.host, TIERS)
+
+
+def _body(case: Case) -> Iterator[Changed]:
+    was, now = case.parent.settings, case.child.settings
+    if was is now or was == now:
+        return
+    for cause, paths in PATHS.items():
+        for path in paths:
+            if was.get(first := path.partition(".")[0]) == now.get(first):
+                continue
+            before, after = _value(was, path), _value(now, path)
+            if before != after:
+                yield from _at(case, cause, path, before, after)
+
+
+def _at(case: Case, cause: str, path: str, before: bytes | None, after: bytes | None) -> Iterator[Changed]:
+    if path == "tool_choice" and (parted := _parallel_only(before, after)) is not None:
+        cause, path = "parallel_tool_calls_changed", parted
+    tiers = _tiers(case, cause, path)
+    yield Changed(cause, path, _words(before), _words(after), tiers)
+
+
+def _headers(case: Case) -> Iterator[Changed]:
+    was, now = dict(case.was.routes), dict(case.now.routes)
+    for name in sorted(was.keys() | now.keys()):
+        before, after = was.get(name), now.get(name)
+        cause = HEADERS.get(name)
+        if cause is not None and _as_set(before) != _as_set(after):
+            yield Changed(cause, name, before, after, TIERS if cause in _AFFINITY else None)
+
+
+def _images(case: Case) -> Iterator[Changed]:
+    """A first image, or the last one gone, where the rules say that this counts."""
+    tiers = _listed(case.known.parameters, _IMAGES)
+    if tiers:
+        was, now = _has_image(case.parent), _has_image(case.child)
+        if was is not now:
+            yield Changed("image_toggle", "images", str(was).lower(), str(now).lower(), tiers)
+
+
+def _has_image(request: PromptRequest) -> bool:
+    return any(
+        piece.kind.value == "image"
+        for placed in request.groups
+        for element in placed.elements
+        for piece in element.pieces
+    )
+
+
+def _tiers(case: Case, cause: str, path: str) -> tuple[str, ...] | None:
+    if case.known.rules is None:
+        return TIERS if cause in _AFFINITY and path == "cache_salt" else None
+    if cause == "betas_changed":
+        return None
+    asked = "tool_choice" if path.endswith(_PARALLEL) else path
+    found = _listed(case.known.parameters, asked)
+    if not found and cause in _AFFINITY:
+        return TIERS
+    return found
+
+
+def _listed(parameters: Parameters, path: str) -> tuple[str, ...]:
+    """Tiers from the first one on whose key holds this setting, or what stands above or below it."""
+    tiers = parameters.tiers
+    for index, names in enumerate((tiers.tools, tiers.system, tiers.messages)):
+        if any(_covers(name, path) for name in names):
+            return TIERS[index:]
+    return ()
+
+
+def _covers(name: str, path: str) -> bool:
+    return name == path or path.startswith(f"{name}.") or path.endswith(f".{name}")
+
+
+def _value(settings: Mapping[str, bytes], path: str) -> bytes | None:
+    value = setting(settings, path)
+    return None if value in _DEFAULTS.get(path, ()) else value
+
+
+def _parallel_only(before: bytes | None, after: bytes | None) -> str | None:
+    """The path of Anthropic's switch for parallel calls, when nothing else of the choice differs."""
+    was, now = _object(before), _object(after)
+    if was.pop(_PARALLEL, False) == now.pop(_PARALLEL, False):
+        return None
+    plain: list[dict[str, object]] = [{}, {"type": "auto"}]
+    same = was == now or (was in plain and now in plain)
+    return f"tool_choice.{_PARALLEL}" if same else None
+
+
+def _object(value: bytes | None) -> dict[str, object]:
+    try:
+        found = msgspec.json.decode(value) if value else {}
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _as_set(header: str | None) -> frozenset[str]:
+    """Values of a header; their order says nothing."""
+    return frozenset(part.strip() for part in (header or "").split(",") if part.strip())
+
+
+def _json(text: str | None) -> str | None:
+    return None if text is None else f'"{text}"'
+
+
+def _words(value: bytes | None) -> str | None:
+    return None if value is None else value.decode("utf-8", "replace")

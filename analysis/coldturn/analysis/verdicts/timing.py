@@ -1,0 +1,71 @@
+"""Causes that stand in the times of two requests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from coldturn.analysis.breaks.findings import Verdict
+from coldturn.analysis.verdicts.model import Case, Named
+from coldturn.analysis.verdicts.words import seconds_words
+from coldturn.reference.prefix.model import Confidence
+
+_AT_ONCE = 0.1
+"""Seconds within which no provider begins an answer: sent so close, two requests ran side by side."""
+_SHORT = 300.0
+
+
+def timing_causes(case: Case) -> Iterator[Named]:
+    """What the times tell; nothing where one of them is missing or they run backwards."""
+    gap = case.gap
+    if gap is None or gap < 0 or not case.same_cache:
+        return
+    yield from _concurrent(case)
+    yield from _lifetime(case, gap)
+
+
+def lifetime(case: Case) -> float | None:
+    """Seconds that the parent's entry lives; None where nobody says or nothing ends it."""
+    if case.was.places is not None and case.was.places.deepest is not None:
+        return case.was.places.deepest.ttl
+    return case.was.ttl if case.was.ttl is not None else case.known.parameters.ttl
+
+
+def _concurrent(case: Case) -> Iterator[Named]:
+    was, now = case.was, case.now
+    if was.started is None or now.started is None or now.started < was.started:
+        return
+    between = now.started - was.started
+    if was.answered is not None and now.started < was.answered:
+        early = seconds_words(was.answered - now.started)
+        evidence = f"sent {early} before the answer to the request that it repeats began"
+        yield Named("concurrent_cold", Verdict.BROKEN_HARMLESS, Confidence.OBSERVED, evidence)
+    elif was.answered is None and between <= _AT_ONCE:
+        evidence = f"sent {seconds_words(between)} after the request that it repeats"
+        yield Named("concurrent_cold", Verdict.BROKEN_HARMLESS, Confidence.INFERRED, evidence)
+
+
+def _lifetime(case: Case, gap: float) -> Iterator[Named]:
+    ttl = lifetime(case)
+    if ttl is None:
+        return
+    asked = _asked_for(case, ttl, gap)
+    if asked is not None:
+        evidence = (
+            f"sent {seconds_words(gap)} after the last use: {asked[0]} would have kept the entry, "
+            f"and {asked[1]}"
+        )
+        yield Named("ttl_downgraded", Verdict.TTL_SUSPECTED, Confidence.INFERRED, evidence)
+    if gap > ttl:
+        evidence = f"sent {seconds_words(gap)} after the last use, and an entry lives {seconds_words(ttl)}"
+        yield Named("ttl_expired", Verdict.TTL_SUSPECTED, Confidence.INFERRED, evidence)
+
+
+def _asked_for(case: Case, ttl: float, gap: float) -> tuple[str, str] | None:
+    """A longer lifetime that was asked for and not had, and how that shows."""
+    usage = case.was.usage
+    if usage.written and usage.written_long == 0 and ttl > _SHORT and _SHORT < gap <= ttl:
+        return seconds_words(ttl), f"the provider wrote it for {seconds_words(_SHORT)}"
+    longest = case.was.longest_ttl
+    if longest is not None and longest > ttl and ttl < gap <= longest:
+        return seconds_words(longest), f"it was written for {seconds_words(ttl)}"
+    return None
