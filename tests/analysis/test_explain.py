@@ -110,7 +110,7 @@ def test_a_system_edit_is_placed_exactly() -> None:
 def test_requests_are_numbered_by_model_requests_and_entries_by_the_file() -> None:
     rpc = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
     (found,) = findings(
-        rpc, chat("a"), rpc, {"contents": []}, chat("a", "b", tools=("read", "write", "grep"))
+        rpc, chat("a"), rpc, {"pages": []}, chat("a", "b", tools=("read", "write", "grep"))
     )
     assert (found.request, found.parent, found.entry) == (1, 0, 4)
     assert found.cause == "tool_added"
@@ -229,7 +229,7 @@ def test_key_order_is_no_cause_where_key_order_was_lost() -> None:
 
 
 def test_a_source_without_model_requests_says_what_it_holds() -> None:
-    report = reported({"jsonrpc": "2.0", "method": "ping", "id": 1}, {"contents": []})
+    report = reported({"jsonrpc": "2.0", "method": "ping", "id": 1}, {"pages": []})
     (error,) = report["errors"]
     assert error["entry"] is None
     assert "1 MCP message," in error["message"]
@@ -237,7 +237,7 @@ def test_a_source_without_model_requests_says_what_it_holds() -> None:
 
 
 def test_other_requests_beside_model_requests_are_no_errors() -> None:
-    report = reported(chat("a"), {"contents": []})
+    report = reported(chat("a"), {"pages": []})
     assert report["errors"] == []
 
 
