@@ -6,10 +6,9 @@ import pytest
 
 from coldturn.reference.prefix.causes import compare
 from coldturn.reference.prefix.model import Break, Comparison, Confidence, Surface
-from coldturn.reference.wire.model import RENDERED_SURFACES
-from prefix.bodies import PADDING, Assistant, Item, Result, User, request, tool
+from prefix.bodies import PADDING, Assistant, Item, Result, User, body, read, request, tool
+from prefix.surfaces import SURFACES
 
-SURFACES = list(RENDERED_SURFACES)
 TOOLS = [tool(name) for name in ("alpha", "beta")]
 ANSWER = "The parcel left the depot this morning and will be there by noon."
 
@@ -76,11 +75,78 @@ class TestBranches:
         first = found(compared(surface, [User("Where is it?")], [User("Search depots.")], *systems))
         assert (first.cause, first.kinds, first.harmless) == ("system_replaced", ("new_conversation",), True)
 
+    def test_another_task_under_the_same_template(self, surface: Surface) -> None:
+        end = "Solve it step by step, and show the final answer in a box at the end.\n" * 3
+        before: list[Item] = [User(f"Task: add 2 and 3.\n{end}"), Assistant(ANSWER), User("Thanks.")]
+        first = found(compared(surface, before, [User(f"Task: name a depot.\n{end}")]))
+        assert (first.kinds, first.harmless) == (("new_conversation",), True)
+
+    def test_a_message_sent_again_with_other_words_leaves_the_answer(self, surface: Surface) -> None:
+        front: list[Item] = [User("Where is it?"), Assistant(ANSWER)]
+        before = [*front, User(f"Fix it. {ANSWER}"), Assistant(f"No. {ANSWER}"), User("Go on.")]
+        first = found(compared(surface, before, [*front, User(f"Leave it. {ANSWER}")]))
+        assert (first.kinds, first.harmless) == (("fork",), True)
+
+    def test_what_a_program_says_after_each_failure_is_nobodys_conversation(self, surface: Surface) -> None:
+        again = "Your last output did not call a tool. Please call exactly one tool."
+        before: list[Item] = [User("q"), Assistant(f"I fixed it. {ANSWER}"), User(again)]
+        after: list[Item] = [User("q"), Assistant("", ("c1", "alpha", "{}")), Result("c1", "no"), User(again)]
+        first = found(compared(surface, before, [*after, Assistant("So I did.")]))
+        assert (first.kinds, first.harmless) == (("fork",), True)
+
+    def test_a_last_message_that_moves_along_at_the_end(self, surface: Surface) -> None:
+        last = User("Who of the team speaks next? Answer with a name and a reason.\n" * 3)
+        front: list[Item] = [User("q"), Assistant(ANSWER)]
+        first = found(compared(surface, [*front, last], [*front, Assistant(f"Me. {ANSWER}"), last]))
+        assert (first.kinds, first.harmless) == (("moved_suffix",), True)
+        said = "Who of the team speaks next? Answer with a name and a reason."
+        one = found(compared(surface, [User(f"Log:\nA.\n{said}")], [User(f"Log:\nA.\nB was here.\n{said}")]))
+        assert (one.kinds, one.harmless) == (("moved_suffix",), True)
+
     def test_reminders_that_every_conversation_has_do_not_count(self, surface: Surface) -> None:
         note = "<system-reminder>The list of things to do is empty just now.</system-reminder>"
         before: list[Item] = [User("Where is it?", note), Assistant(ANSWER), User("Thanks.")]
         first = found(compared(surface, before, [User("Write the docs.", note), Assistant("Done.")]))
         assert (first.kinds, first.harmless) == (("new_conversation",), True)
+
+
+TITLE = "You write titles of at most five words for what people ask about.\n" * 8
+
+
+@pytest.mark.parametrize("surface", SURFACES)
+class TestSideCalls:
+    """Another agent: another prompt, and none of the tools."""
+
+    QUESTION = User(f"Where is it? {PADDING}")
+
+    def side(self, surface: Surface, before: list[Item], after: list[Item], model: str = "") -> Break:
+        value = body(surface, system=TITLE, history=after)
+        if model and "model" in value:
+            value["model"] = model
+        return found(compare(request(surface, tools=TOOLS, history=before), read(value, surface)))
+
+    def test_a_title_made_of_the_first_message(self, surface: Surface) -> None:
+        before: list[Item] = [self.QUESTION, Assistant(f"{PADDING}{ANSWER}"), User("Thanks.")]
+        first = self.side(surface, before, [self.QUESTION])
+        assert (first.cause, first.kinds, first.harmless) == ("tool_removed", ("side_call",), True)
+        assert (first.lost_bytes, first.later, first.confidence) == (0, (), Confidence.INFERRED)
+
+    def test_a_smaller_model_that_looks_at_all_of_it(self, surface: Surface) -> None:
+        if surface in {Surface.GENERATE_CONTENT, Surface.CONVERSE}:
+            pytest.skip("the model stands in the address")
+        before: list[Item] = [self.QUESTION]
+        assert self.side(surface, before, before, "tiny").kinds == ("side_call",)
+        assert not self.side(surface, before, before).harmless
+
+    def test_a_sub_agent_of_its_own(self, surface: Surface) -> None:
+        first = self.side(surface, [self.QUESTION, Assistant(ANSWER)], [User("Search depots.")])
+        assert (first.kinds, first.harmless) == (("new_conversation",), True)
+
+    def test_an_agent_that_takes_the_conversation_over_breaks_it(self, surface: Surface) -> None:
+        before: list[Item] = [self.QUESTION, Assistant(ANSWER)]
+        first = self.side(surface, before, [*before, User("Now you.")])
+        assert (first.cause, first.harmless) == ("tool_removed", False)
+        assert [one.cause for one in first.later] == ["system_replaced"]
 
 
 @pytest.mark.parametrize("surface", SURFACES)
@@ -92,6 +158,22 @@ class TestBreaks:
         first = found(compared(surface, [User("Where is it?"), *rest], [User("How is it?"), *rest]))
         assert (first.cause, first.harmless, first.kinds) == ("history_rewritten", False, ())
         assert first.lost_bytes > len(ANSWER)
+
+    def test_a_history_without_its_answers(self, surface: Surface) -> None:
+        asked = [User(f"Question {number}: {ANSWER}") for number in range(4)]
+        before: list[Item] = [item for one in asked for item in (one, Assistant(f"{ANSWER} {one.text}"))]
+        first = found(compared(surface, before, [*asked, Assistant("So it is.")]))
+        assert (first.harmless, first.lost_bytes > 0) == (False, True)
+
+    def test_an_answer_edited_in_front_of_its_long_end(self, surface: Surface) -> None:
+        before: list[Item] = [User("q"), Assistant(f"First. {ANSWER}"), User("go on")]
+        after: list[Item] = [User("q"), Assistant(f"Second. {ANSWER}"), User("go on"), Assistant("So.")]
+        assert not found(compared(surface, before, after)).harmless
+
+    def test_calls_sent_again_behind_an_edited_message(self, surface: Surface) -> None:
+        rest: list[Item] = [Assistant("", ("c1", "alpha", "{}")), Result("c1", "ok")]
+        first = found(compared(surface, [User("Where is it?"), *rest], [User("How is it?"), *rest]))
+        assert not first.harmless
 
     def test_a_message_edited_in_front_of_its_long_end(self, surface: Surface) -> None:
         first = found(compared(surface, [User(f"First. {ANSWER}")], [User(f"Second. {ANSWER}")]))

@@ -9,10 +9,9 @@ import pytest
 
 from coldturn.reference.prefix.causes import compare
 from coldturn.reference.prefix.model import Break, Surface, Zone
-from coldturn.reference.wire.model import RENDERED_SURFACES
 from prefix.bodies import PADDING, Assistant, Item, Result, Tool, User, request, tool
+from prefix.surfaces import ARGUMENT_TEXTS, SURFACES
 
-SURFACES = list(RENDERED_SURFACES)
 UUID = "3f2504e0-4f89-41d3-9a0c-0305e82c33{}"
 
 
@@ -29,6 +28,8 @@ class Report:
     kinds: tuple[str, ...] = ()
     later: tuple[str, ...] = ()
     surfaces: tuple[Surface, ...] = field(default=tuple(SURFACES))
+    before: dict[str, Any] | None = None
+    """What the parent itself continues, where it takes three requests to see the cause."""
 
 
 def systems(before: str, after: str) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -50,6 +51,9 @@ SEARCH = tool("tool_search")
 STEP: list[Item] = [Assistant("", ("c1", "alpha", '{"a":1,"b":[1,2]}')), Result("c1", "done")]
 CALL = Assistant("", ("c2", "alpha", "{}"))
 LONG = "a line of the result\n" * 40
+IMAGE = "aGVsbG8=" * 40
+NEXT: list[Item] = [Assistant("so it is"), User("next")]
+MODE = "## Mode\nPlan first, and change no file before the plan is agreed on.\n"
 
 
 def arguments(text: str) -> list[Item]:
@@ -97,7 +101,7 @@ REPORTS = (
         Zone.HISTORY,
         {"history": arguments('{"a":1, "b":2}')},
         {"history": arguments('{"a":1,"b":2}')},
-        surfaces=(Surface.CHAT_COMPLETIONS, Surface.RESPONSES),
+        surfaces=ARGUMENT_TEXTS,
     ),
     Report(
         "sgl-project/sglang#34553",
@@ -256,12 +260,43 @@ REPORTS = (
         {"history": [User("q"), Assistant('print("x"):'), User("go on")]},
         kinds=("trailing",),
     ),
+    Report(
+        "alvinunreal/oh-my-opencode-slim#784",
+        "section_toggle",
+        Zone.SYSTEM,
+        {"system": f"{PADDING}\n{MODE}", "history": [User("q"), *NEXT]},
+        {"system": f"{PADDING}\n", "history": [User("q"), *NEXT, *NEXT]},
+        kinds=("out",),
+        before={"system": f"{PADDING}\n", "history": [User("q")]},
+    ),
+    Report(
+        "anthropics/claude-code#91705",
+        "image_replaced",
+        Zone.HISTORY,
+        {"history": [User("look", image=IMAGE), *NEXT]},
+        {"history": [User("look", "[Image: source /tmp/a.png]"), *NEXT, *NEXT]},
+    ),
+    Report(
+        "nibor1896/Crow#60",
+        "thinking_stripped",
+        Zone.HISTORY,
+        {"history": [User("q"), Assistant("so it is", thought="Let me see. " * 9), User("next")]},
+        {"history": [User("q"), *NEXT, *NEXT]},
+    ),
+    Report(
+        "anthropics/claude-code#43657",
+        "message_block_reorder",
+        Zone.HISTORY,
+        {"history": [User("what is in a.py?", "a.py: print('hello')"), *NEXT]},
+        {"history": [User("a.py: print('hello')", "what is in a.py?"), *NEXT, *NEXT]},
+    ),
 )
 PLACED = [(report, surface) for report in REPORTS for surface in report.surfaces]
 
 
 def break_of(report: Report, surface: Surface) -> Break:
-    comparison = compare(request(surface, **report.parent), request(surface, **report.child))
+    before = None if report.before is None else request(surface, **report.before)
+    comparison = compare(request(surface, **report.parent), request(surface, **report.child), before)
     assert comparison.first is not None
     return comparison.first
 

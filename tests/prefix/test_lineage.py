@@ -100,6 +100,25 @@ def test_a_retry_continues_the_same_request() -> None:
     assert parents(first, second, second, chat("a", "b", "c")) == [None, 0, 1, 2]
 
 
+def test_a_turn_that_was_given_up_is_nobodys_parent() -> None:
+    again = "Your last output did not call a tool. Please call exactly one tool. " * 9
+
+    def talk(*texts: str) -> PromptRequest:
+        roles = ["user" if text in {"q", again} else "assistant" for text in texts]
+        messages = [{"role": role, "content": text} for role, text in zip(roles, texts, strict=True)]
+        system = [{"role": "system", "content": SYSTEM}]
+        return read_request(json.dumps({"model": "m", "messages": [*system, *messages]}).encode())
+
+    first, failed, taken = talk("q"), talk("q", "I fixed it, and all is well now.", again), talk("q", "So.")
+    next_one = talk("q", "So.", "It was nothing, and all is well now.", again)
+    assert parents(first, failed, taken, next_one) == [None, 0, 0, 2]
+    # Taken up again, it is one: what the model wrote there is sent again.
+    resumed = talk("q", "So.", "I fixed it, and all is well now.", again)
+    assert parents(first, failed, taken, resumed) == [None, 0, 0, 1]
+    # And what was sent earlier never wins.
+    assert parents(first, taken, failed, next_one) == [None, 0, 0, 2]
+
+
 def test_ids_settle_ties_and_exclude_nobody() -> None:
     lineages = Lineages()
     for conversation in ("x", "y"):
@@ -235,12 +254,35 @@ def _check_search(drawn: list[tuple[str, list[str], str]]) -> None:
     for system, texts, model in drawn:
         request = chat(*texts, system=system, model=model)
         best = max(range(len(earlier)), key=lambda at: _rank(earlier[at], request, at), default=None)
+        best = None if best is None else _gone_on_with(best, earlier, request)
         placed = lineages.place(request)
         if best is not None and _enough(earlier[best], request):
             assert placed.parent_index == best
         else:
             assert placed.parent is None or _least(placed.parent, request) <= SMALL
         earlier.append(request)
+
+
+def _gone_on_with(best: int, earlier: list[PromptRequest], request: PromptRequest) -> int:
+    """The largest later one that is repeated in full and further, unless the best says more again."""
+    mine = tuple(request.blocks)
+    same = common_elements(earlier[best], request)
+    if not _shared(earlier[best], request) or same == len(earlier[best].contents):
+        return best
+    found = best
+    further = sum(one.size for one in earlier[best].contents[:same])
+    for at in reversed(range(best + 1, len(earlier))):
+        theirs = [block.facts.digest for block in earlier[at].blocks]
+        whole = theirs == [block.facts.digest for block in mine[: len(theirs)]]
+        if whole and earlier[at].content_bytes > further:
+            found, further = at, earlier[at].content_bytes
+    start = earlier[best].totals.blocks[same]
+    was, now = (
+        {one for block in blocks[start:] for one in block.facts.segments}
+        for blocks in (earlier[best].blocks, request.blocks)
+    )
+    old, new = ({one.digest for one in side if one.end - one.start >= 32} for side in (was, now))
+    return best if old & new else found
 
 
 def _segments(request: PromptRequest) -> Counter[tuple[bytes, int]]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from typing import TypeAlias
 
+from coldturn.reference.prefix.continuation import TRIVIAL_BYTES, says_again
 from coldturn.reference.prefix.difference import common_elements, extends
 from coldturn.reference.prefix.lineage_index import LineageIndex
 from coldturn.reference.prefix.lineage_node import Forgotten, Node
 from coldturn.reference.prefix.lineage_store import Pool
+from coldturn.reference.prefix.model import Block
 from coldturn.reference.prefix.request import PromptRequest
 from coldturn.reference.prefix.shared import SMALL, Profile, alike_bytes
 
@@ -54,11 +56,46 @@ class Search:
             if not self._is_unbeatable(pool.largest):
                 self._descend_all(pool, pool.index)
         best: Node | Forgotten | None = self._best
+        if self._best is not None and (since := self._repeated_since(self._best, pool)) is not None:
+            return since, since.size
         if forgotten and not (self._best and extends(self._best.request, self._request)):
             best = self._forgotten(forgotten) or best
         if best is not None and self._shared >= LEAST_SHARED * min(best.size, self._request.content_bytes):
             return best, self._shared
         return self._alike(leaves), 0
+
+    def _repeated_since(self, best: Node, pool: Pool) -> Node | None:
+        """A later request that is repeated in full and further than `best`, whose own turn was given up.
+
+        A retry that failed, or an attempt that a program took back, shares its canned texts with whatever
+        follows: more bytes than the request that is really gone on with, and nothing that the model wrote.
+        """
+        common = common_elements(best.request, self._request)
+        if common == len(best.request.contents):
+            return None
+        prefix = sum(one.size for one in best.request.contents[:common])
+        found = None
+        for node in reversed(pool.nodes.values()):
+            if node.index <= best.index:
+                break
+            largest = prefix if found is None else found.size
+            if node.size > largest and self._ends_like(node) and extends(node.request, self._request):
+                found = node
+        return None if found is None or self._goes_on_with(best, common) else found
+
+    def _ends_like(self, node: Node) -> bool:
+        """Whether a node's last element stands in the request too where it would if all of it did."""
+        last = len(node.request.contents) - 1
+        mine = self._request.contents
+        return 0 <= last < len(mine) and mine[last] is node.request.contents[last]
+
+    def _goes_on_with(self, node: Node, common: int) -> bool:
+        was, now = (
+            list(one.lazy_blocks.of_elements(common, len(one.contents)))
+            for one in (node.request, self._request)
+        )
+        again = says_again(was, now)
+        return _say_the_same(was, now) if again is None else again
 
     def _climb(self, leaf: Node) -> None:
         """Look at a leaf and at those of its ancestors that may be best.
@@ -169,6 +206,20 @@ class Search:
                 if alike > most and alike >= LEAST_ALIKE * smaller:
                     best, most = leaf, alike
         return best
+
+
+def _say_the_same(was: Iterable[Block], now: Iterable[Block]) -> bool:
+    """Whether both hold a segment that is long enough to tell."""
+    old, new = (
+        {
+            segment.digest
+            for block in blocks
+            for segment in block.facts.segments
+            if segment.end - segment.start >= TRIVIAL_BYTES
+        }
+        for blocks in (was, now)
+    )
+    return not old.isdisjoint(new)
 
 
 def _index(node: Node) -> int:

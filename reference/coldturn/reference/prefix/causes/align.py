@@ -25,12 +25,9 @@ class Gap:
 
 def gaps(was: Sequence[T], now: Sequence[T]) -> list[Gap]:
     """What differs between two sequences, in order."""
-    head = 0
-    limit = min(len(was), len(now))
-    while head < limit and was[head] == now[head]:
-        head += 1
+    head = _common(was, now)
     tail = 0
-    limit -= head
+    limit = min(len(was), len(now)) - head
     while tail < limit and was[-1 - tail] == now[-1 - tail]:
         tail += 1
     middle_was = was[head : len(was) - tail]
@@ -45,6 +42,47 @@ def gaps(was: Sequence[T], now: Sequence[T]) -> list[Gap]:
         for tag, was_start, was_end, now_start, now_end in matcher.get_opcodes()
         if tag != "equal"
     ]
+
+
+def grown_gaps(was: Sequence[T], now: Sequence[T]) -> list[Gap]:
+    """What differs between two sequences of which the newer one was appended to.
+
+    The older one's end is sought anywhere in the newer one, not at its end alone: a message that is said
+    again and again would else be taken for the last time it is said.
+    """
+    head = _common(was, now)
+    end, run = _end_of(was, now, head)
+    if end is None:
+        return gaps(was, now)
+    middle = gaps(was[: len(was) - run], now[: end - run])
+    appended = [Gap(len(was), len(was), end, len(now))] if end < len(now) else []
+    return [*middle, *appended]
+
+
+def _common(was: Sequence[T], now: Sequence[T]) -> int:
+    pairs = zip(was, now, strict=False)
+    return next((at for at, (old, new) in enumerate(pairs) if old != new), min(len(was), len(now)))
+
+
+def _end_of(was: Sequence[T], now: Sequence[T], head: int) -> tuple[int | None, int]:
+    """Where in `now` the end of `was` ends, and how many items of it stand there; (None, 0) when nowhere.
+
+    The longest run counts; of equal ones the one that moved least, then the first.
+    """
+    best: tuple[int, int, int] | None = None
+    if head == len(was):
+        return head, 0
+    if now.count(was[-1]) * len(was) > _MAX_CELLS:
+        return None, 0
+    for at in range(head, len(now)):
+        if now[at] == was[-1]:
+            limit = min(len(was), at + 1) - head
+            run = 1
+            while run < limit and was[-1 - run] == now[at - run]:
+                run += 1
+            found = run, -abs(at + 1 - len(was)), -at
+            best = found if best is None or found > best else best
+    return (None, 0) if best is None else (1 - best[2], best[0])
 
 
 def matches(was: Sequence[T], now: Sequence[T]) -> list[tuple[int, int]]:

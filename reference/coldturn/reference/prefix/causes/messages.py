@@ -218,9 +218,9 @@ _RULES: tuple[MessageRule, ...] = (
     _reminder_at_end,
     _header_only,
     _image_in_result,
+    _whitespace,
     _elision,
     _json,
-    _whitespace,
     _text,
 )
 

@@ -21,6 +21,8 @@ _SUMMARY = re.compile(
     rb"|\bcompact(?:ed|ion)\b|conversation (?:so far|history)|previous (?:conversation|session)",
     re.IGNORECASE,
 )
+_SUMMARIES = frozenset({BlockKind.TEXT, BlockKind.OTHER, BlockKind.COMPACTION})
+"""Blocks that may stand for what was taken out."""
 _REMOVED = "transient_tail_removed"
 _UNSAID_MESSAGES = 4
 """Messages that must vanish before one short text in their place is a compaction that does not say so."""
@@ -81,7 +83,7 @@ def _compaction(history: History, gap: Gap) -> Change | None:
     was, now = history.was[gap.was_start : gap.was_end], history.now[gap.now_start : gap.now_end]
     old = [history.parent_block(index) for index in was]
     new = [history.child_block(index) for index in now]
-    texts = [block for block in new if block.kind in {BlockKind.TEXT, BlockKind.OTHER}]
+    texts = [block for block in new if block.kind in {BlockKind.TEXT, BlockKind.COMPACTION, BlockKind.OTHER}]
     old_messages, new_messages = {b.message for b in old}, {b.message for b in new}
     if (
         not texts
@@ -90,7 +92,7 @@ def _compaction(history: History, gap: Gap) -> Change | None:
         or _size(new) >= _size(old)
     ):
         return None
-    said = _SUMMARY.search(texts[0].facts.content) is not None
+    said = texts[0].kind is BlockKind.COMPACTION or _SUMMARY.search(texts[0].facts.content) is not None
     # At the end it may as well be a conversation taken up again earlier.
     inside = gap.was_end < len(history.was)
     many = len(old_messages) >= _UNSAID_MESSAGES and len(new_messages) == 1
@@ -102,11 +104,12 @@ def _compaction(history: History, gap: Gap) -> Change | None:
 
 
 def _merged(history: History, gap: Gap) -> Change | None:
-    """The same text, cut into other blocks."""
+    """The same text, cut into other blocks; empty ones are fields that were sent or not."""
     was, now = history.was[gap.was_start : gap.was_end], history.now[gap.now_start : gap.now_end]
     old = [history.parent_block(index).facts for index in was]
     new = [history.child_block(index).facts for index in now]
-    if not old or not new or len(old) == len(new) or not all(facts.is_text for facts in [*old, *new]):
+    counts = [sum(bool(facts.content) for facts in side) for side in (old, new)]
+    if not all(counts) or counts[0] == counts[1] or not all(facts.is_text for facts in [*old, *new]):
         return None
     if b"".join(facts.content for facts in old) != b"".join(facts.content for facts in new):
         return None
