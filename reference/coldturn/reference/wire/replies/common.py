@@ -1,4 +1,4 @@
-"""What the three surfaces' replies share: decoding of events, errors, JSON as sent."""
+"""What the surfaces' replies share: decoding of events, errors, JSON as sent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 
 class ErrorObject(msgspec.Struct):
-    """An error as all three surfaces nest it; servers fill in what they like."""
+    """An error as the surfaces nest it; servers fill in what they like."""
 
     type: str | None = None
     code: str | int | None = None
@@ -93,6 +93,11 @@ def count_of(holder: object, key: str) -> ReportedTokens | None:
     if isinstance(value, float) and value.is_integer():
         return ReportedTokens(int(value))
     return ReportedTokens(value) if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def first_count(holder: object, *keys: str) -> ReportedTokens | None:
+    """Give the count under the first of these keys that reports one."""
+    return next((found for key in keys if (found := count_of(holder, key)) is not None), None)
 
 
 def add_known(*counts: ReportedTokens | None) -> ReportedTokens | None:
