@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from coldturn.reference.prefix.model import Surface
-from coldturn.reference.wire.model import RENDERED_SURFACES
 
-SURFACES: list[Surface] = list(RENDERED_SURFACES)
+SURFACES: list[Surface] = list(Surface)
 ARGUMENT_TEXTS = (Surface.CHAT_COMPLETIONS, Surface.RESPONSES)
 """Where a call's arguments are a text, so that white space in them reaches the model."""
 CONTENT_STRINGS = (Surface.MESSAGES, Surface.CHAT_COMPLETIONS, Surface.RESPONSES)

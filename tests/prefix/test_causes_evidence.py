@@ -10,8 +10,8 @@ from coldturn.reference.prefix.causes import compare
 from coldturn.reference.prefix.difference import first_difference
 from coldturn.reference.prefix.model import Break, Confidence, Labels, Surface, Zone
 from coldturn.reference.prefix.request import read_request
-from coldturn.reference.wire.model import RENDERED_SURFACES
 from prefix.bodies import PADDING, read, request, tool
+from prefix.surfaces import SURFACES
 
 
 def broken(before: str, after: str) -> Break:
@@ -146,7 +146,7 @@ def test_a_catalogue_is_still_one() -> None:
     assert (found.cause, found.names, found.confidence) == ("catalog_growth", ("kill",), Confidence.OBSERVED)
 
 
-@pytest.mark.parametrize("surface", list(RENDERED_SURFACES))
+@pytest.mark.parametrize("surface", SURFACES)
 def test_lone_surrogates_that_differ_are_no_white_space(surface: Surface) -> None:
     body = request(surface, system=f"KEY {PADDING}").body
     ends = (b"a\\ud800b", b"a\\ud801b")

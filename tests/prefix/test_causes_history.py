@@ -18,10 +18,9 @@ from coldturn.reference.prefix.model import (
     Zone,
 )
 from coldturn.reference.prefix.request import read_request
-from coldturn.reference.wire.model import RENDERED_SURFACES
-from prefix.bodies import PADDING, Assistant, Item, Result, User, body, encoded, read, request
+from prefix.bodies import PADDING, Assistant, Item, Result, User, body, encoded, history_key, read, request
+from prefix.surfaces import SURFACES
 
-SURFACES = list(RENDERED_SURFACES)
 LONG = "".join(f"line {number} of a long result\n" for number in range(200))
 GUIDANCE = "[The middle is not shown. read_tool_output(handle='call_1') reads all of it.]"
 PREVIEW = f"{LONG[:400]}\n...\n{GUIDANCE}\n{LONG[-400:]}"
@@ -186,7 +185,7 @@ class TestReminders:
         assert not comparison.stable
         assert found is not None
         assert (found.cause, found.harmless) == ("transient_tail_removed", False)
-        assert found.path.endswith(".content[1]")
+        assert found.path.endswith("[1]")
         assert found.later == ()
 
     def test_other_text_in_the_same_message(self, surface: Surface) -> None:
@@ -237,7 +236,7 @@ class TestReminders:
         assert found.cause == "history_rewritten"
 
     def test_the_runtimes_trailing_suffix_is_not_worth_telling(self, surface: Surface) -> None:
-        key = "input" if surface is Surface.RESPONSES else "messages"
+        key = history_key(surface)
         last = len(body(surface, history=[User("q"), User("x")])[key]) - 1
         labels = Labels(zones={f"$.{key}[{last}]": Zone.TRANSIENT})
         comparison = compared(
@@ -247,9 +246,10 @@ class TestReminders:
         assert comparison.first is None
 
     def test_labelled_text_without_any_tag_in_the_middle(self, surface: Surface) -> None:
-        key = "input" if surface is Surface.RESPONSES else "messages"
+        key = history_key(surface)
         first = 1 if surface is Surface.CHAT_COMPLETIONS else 0
-        labels = Labels(zones={f"$.{key}[{first}].content[1]": Zone.TRANSIENT})
+        parts = "parts" if surface is Surface.GENERATE_CONTENT else "content"
+        labels = Labels(zones={f"$.{key}[{first}].{parts}[1]": Zone.TRANSIENT})
         found = broken(
             surface, [User("q", "Todo: x"), *STEP], [User("q"), *STEP, Assistant("a")], parent=labels
         )

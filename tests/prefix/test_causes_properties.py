@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from random import Random
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -16,10 +15,11 @@ from coldturn.reference.prefix.causes import compare
 from coldturn.reference.prefix.difference import first_difference
 from coldturn.reference.prefix.model import BlockKind, Fidelity, Surface, Zone
 from coldturn.reference.prefix.request import PromptRequest, read_request
-from coldturn.reference.wire.model import RENDERED_SURFACES
 from prefix.bodies import Assistant, Item, Result, Tool, User, body, encoded, request, tool
+from prefix.rendering import Rendered, common, rendered
+from prefix.surfaces import SURFACES
 
-SURFACES = st.sampled_from(list(RENDERED_SURFACES))
+ON_ANY = st.sampled_from(SURFACES)
 EXAMPLES = settings(max_examples=80, deadline=None)
 
 LINES = st.sampled_from(
@@ -73,45 +73,9 @@ def requests(draw: st.DrawFn) -> Request:
     return Request(draw(TEXTS), tuple(tool(name, draw(TEXTS)) for name in names), tuple(history))
 
 
-def dumped(value: object) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
-
-
-def contents(one: Request, surface: Surface) -> list[tuple[str, bytes]]:
+def contents(one: Request, surface: Surface) -> Rendered:
     """Path and content of every block, told by the rules and not by the code under test."""
-    value = body(surface, system=one.system, tools=one.tools, history=one.history)
-    found = [(f"$.tools[{index}]", dumped(row)) for index, row in enumerate(value["tools"])]
-    if surface is Surface.RESPONSES:
-        found.append(("$.instructions", value["instructions"].encode()))
-    if surface is Surface.MESSAGES:
-        found.append(("$.system[0]", value["system"][0]["text"].encode()))
-    key = "input" if surface is Surface.RESPONSES else "messages"
-    for index, message in enumerate(value[key]):
-        found += _message(f"$.{key}[{index}]", message)
-    return found
-
-
-def _message(path: str, message: dict[str, Any]) -> list[tuple[str, bytes]]:
-    content = message.get("content")
-    if message.get("type") in {"function_call", "function_call_output"}:
-        return [(path, dumped(_without(message, "call_id")))]
-    found = [(path, content.encode())] if isinstance(content, str) else []
-    for index, part in enumerate(content if isinstance(content, list) else ()):
-        text = part.get("text")
-        whole = dumped(_without(part, "id", "tool_use_id")) if text is None else text.encode()
-        found.append((f"{path}.content[{index}]", whole))
-    for index, call in enumerate(message.get("tool_calls", ())):
-        found.append((f"{path}.tool_calls[{index}]", dumped(_without(call, "id"))))
-    return found
-
-
-def _without(value: dict[str, Any], *keys: str) -> dict[str, Any]:
-    return {key: item for key, item in value.items() if key not in keys}
-
-
-def common(one: bytes, other: bytes) -> int:
-    pairs = zip(one, other, strict=False)
-    return next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
+    return rendered(body(surface, system=one.system, tools=one.tools, history=one.history), surface)
 
 
 @st.composite
@@ -142,7 +106,7 @@ def _edited(item: Item, text: str) -> Item:
 
 
 @EXAMPLES
-@given(edits(), SURFACES)
+@given(edits(), ON_ANY)
 def test_any_edit_of_one_block_is_placed_exactly_there(
     pair: tuple[Request, Request], surface: Surface
 ) -> None:
@@ -171,7 +135,7 @@ def test_any_edit_of_one_block_is_placed_exactly_there(
 
 
 @EXAMPLES
-@given(requests(), st.sets(st.sampled_from("stuvwxyz"), min_size=1, max_size=3), st.data(), SURFACES)
+@given(requests(), st.sets(st.sampled_from("stuvwxyz"), min_size=1, max_size=3), st.data(), ON_ANY)
 def test_added_tools_are_named_and_nothing_else(
     one: Request, names: set[str], data: st.DataObject, surface: Surface
 ) -> None:
@@ -194,7 +158,7 @@ def test_added_tools_are_named_and_nothing_else(
 
 
 @EXAMPLES
-@given(requests().filter(lambda one: len(one.tools) > 1), st.randoms(use_true_random=False), SURFACES)
+@given(requests().filter(lambda one: len(one.tools) > 1), st.randoms(use_true_random=False), ON_ANY)
 def test_permuted_tools_are_an_order_and_nothing_else(one: Request, chance: Random, surface: Surface) -> None:
     rows = list(one.tools)
     chance.shuffle(rows)
@@ -208,7 +172,7 @@ def test_permuted_tools_are_an_order_and_nothing_else(one: Request, chance: Rand
 
 
 @EXAMPLES
-@given(requests(), st.lists(turns(9), min_size=1, max_size=2), SURFACES)
+@given(requests(), st.lists(turns(9), min_size=1, max_size=2), ON_ANY)
 def test_an_extension_is_stable(one: Request, more: list[list[Item]], surface: Surface) -> None:
     longer = replace(one, history=(*one.history, *(item for turn in more for item in turn)))
     parent, child = one.read(surface), longer.read(surface)
@@ -220,7 +184,7 @@ def test_an_extension_is_stable(one: Request, more: list[list[Item]], surface: S
 
 
 @EXAMPLES
-@given(requests(), TEXTS, SURFACES)
+@given(requests(), TEXTS, ON_ANY)
 def test_a_last_text_that_goes_on_is_stable(one: Request, more: str, surface: Surface) -> None:
     last = one.history[-1]
     longer = replace(one, history=(*one.history[:-1], replace(last, text=last.text + more)))
@@ -230,7 +194,7 @@ def test_a_last_text_that_goes_on_is_stable(one: Request, more: str, surface: Su
 
 
 @EXAMPLES
-@given(requests(), requests(), SURFACES)
+@given(requests(), requests(), ON_ANY)
 def test_what_is_called_a_branch_repeats_nothing_of_the_models(
     one: Request, other: Request, surface: Surface
 ) -> None:
@@ -254,7 +218,7 @@ def test_what_is_called_a_branch_repeats_nothing_of_the_models(
 
 
 @EXAMPLES
-@given(requests(), SURFACES)
+@given(requests(), ON_ANY)
 def test_another_spelling_is_never_a_break(one: Request, surface: Surface) -> None:
     value = body(surface, system=one.system, tools=one.tools, history=one.history)
     plain = read_request(encoded(value), surface=surface)
@@ -302,7 +266,7 @@ def _asked(word: str) -> Item:
 
 @pytest.mark.parametrize(("first", "second"), [(0, 1), (0, 2), (1, 2)])
 @EXAMPLES
-@given(one=requests(), surface=SURFACES)
+@given(one=requests(), surface=ON_ANY)
 def test_two_changes_in_two_zones_are_both_found(
     one: Request, surface: Surface, first: int, second: int
 ) -> None:
@@ -379,7 +343,7 @@ def changed(draw: st.DrawFn, one: Request) -> Request:
 
 
 @EXAMPLES
-@given(st.data(), requests(), st.booleans(), SURFACES)
+@given(st.data(), requests(), st.booleans(), ON_ANY)
 def test_of_any_two_requests_the_told_place_is_the_first_difference(
     data: st.DataObject, one: Request, related: bool, surface: Surface
 ) -> None:
@@ -407,7 +371,7 @@ def test_of_any_two_requests_the_told_place_is_the_first_difference(
 
 
 @EXAMPLES
-@given(requests(), SURFACES)
+@given(requests(), ON_ANY)
 def test_a_pair_compares_the_same_whatever_is_kept_of_it(one: Request, surface: Surface) -> None:
     after = replace(one, system=f"{one.system} and more")
     whole = compare(one.read(surface), after.read(surface))

@@ -9,10 +9,8 @@ import pytest
 
 from coldturn.reference.prefix.causes import compare
 from coldturn.reference.prefix.model import Break, Labels, Surface, Zone
-from coldturn.reference.wire.model import RENDERED_SURFACES
 from prefix.bodies import PADDING, Assistant, Tool, User, body, read, request, tool
-
-SURFACES = list(RENDERED_SURFACES)
+from prefix.surfaces import SURFACES
 
 
 def broken(
@@ -335,12 +333,18 @@ class TestTail:
         Surface.MESSAGES: "$.system[1]",
         Surface.CHAT_COMPLETIONS: "$.messages[1]",
         Surface.RESPONSES: "$.input[0]",
+        Surface.GENERATE_CONTENT: "$.systemInstruction.parts[1]",
+        Surface.CONVERSE: "$.system[1]",
     }
 
     def with_tail(self, surface: Surface, tail: str) -> dict[str, Any]:
         value = body(surface, history=[User("q"), Assistant("a")])
         if surface is Surface.MESSAGES:
             value["system"].append({"type": "text", "text": tail})
+        elif surface is Surface.CONVERSE:
+            value["system"].append({"text": tail})
+        elif surface is Surface.GENERATE_CONTENT:
+            value["systemInstruction"]["parts"].append({"text": tail})
         elif surface is Surface.CHAT_COMPLETIONS:
             value["messages"].insert(1, {"role": "system", "content": tail})
         else:

@@ -8,10 +8,9 @@ import pytest
 
 from coldturn.reference.prefix.causes import compare
 from coldturn.reference.prefix.model import Break, Confidence, Labels, Surface, Zone
-from coldturn.reference.wire.model import RENDERED_SURFACES
 from prefix.bodies import PADDING, Assistant, Item, Result, Tool, User, body, read, request, tool
+from prefix.surfaces import SURFACES
 
-SURFACES = list(RENDERED_SURFACES)
 A, B, C, D = tool("alpha"), tool("beta"), tool("gamma"), tool("delta")
 
 
@@ -25,10 +24,21 @@ def later(found: Break) -> list[tuple[str, str, int | None]]:
     return [(one.cause, one.path, one.block_offset) for one in found.later]
 
 
+def place(surface: Surface) -> str:
+    if surface is Surface.GENERATE_CONTENT:
+        return "tools[0].functionDeclarations"
+    return "toolConfig.tools" if surface is Surface.CONVERSE else "tools"
+
+
 @pytest.mark.parametrize("surface", SURFACES)
 def test_a_tool_in_front_of_others_is_added_without_append_tail(surface: Surface) -> None:
     found = broken([A, C], [A, B, C], surface)
-    assert (found.cause, found.names, found.kinds, found.path) == ("tool_added", ("beta",), (), "$.tools[1]")
+    assert (found.cause, found.names, found.kinds, found.path) == (
+        "tool_added",
+        ("beta",),
+        (),
+        f"$.{place(surface)}[1]",
+    )
     # Both tools begin alike, up to their names.
     assert found.now.startswith("beta")
     assert found.was.startswith("gamma")
@@ -37,7 +47,7 @@ def test_a_tool_in_front_of_others_is_added_without_append_tail(surface: Surface
 @pytest.mark.parametrize("surface", SURFACES)
 def test_a_tool_behind_the_array_differs_from_its_first_byte_on(surface: Surface) -> None:
     found = broken([A], [A, B, C], surface)
-    assert (found.block_offset, found.path, found.side) == (0, "$.tools[1]", "child")
+    assert (found.block_offset, found.path, found.side) == (0, f"$.{place(surface)}[1]", "child")
     assert found.names == ("beta", "gamma")
     assert found.delta_bytes == sum(
         len(block.facts.content) for block in request(surface, tools=[B, C]).blocks[:2]
@@ -50,10 +60,10 @@ def test_a_removed_tool_is_told_on_the_parents_side(surface: Surface) -> None:
     assert (found.cause, found.names, found.path, found.side) == (
         "tool_removed",
         ("beta",),
-        "$.tools[1]",
+        f"$.{place(surface)}[1]",
         "parent",
     )
-    assert found.segment == "tools[1] beta"
+    assert found.segment == f"{place(surface)}[1] beta"
     assert found.delta_bytes < 0
 
 

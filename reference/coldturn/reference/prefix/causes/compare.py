@@ -67,7 +67,7 @@ def _stable_end(parent: PromptRequest, child: PromptRequest) -> int:
 
     Behind a `previous_response_id` the provider keeps the messages; tools and instructions are sent again.
     """
-    if child.previous_response_id is None:
+    if not child.by_reference:
         return stable_end(parent.blocks)
     return sum(block.message is None for block in parent.blocks)
 
@@ -75,7 +75,7 @@ def _stable_end(parent: PromptRequest, child: PromptRequest) -> int:
 def _goes_on(pair: Pair, place: Difference) -> bool:
     """Whether the parent's stable part ends right at the place: the child's text there only goes on."""
     index = pair.stable_end - 1
-    if place.parent != index or place.child is None or place.in_header or pair.child.previous_response_id:
+    if place.parent != index or place.child is None or place.in_header or pair.child.by_reference:
         return False
     was, now = pair.parent.blocks[index].facts, pair.child.blocks[place.child].facts
     return was.is_text and now.is_text and place.block_offset == len(was.content)
@@ -106,7 +106,7 @@ def _dropped_reminder(pair: Pair) -> list[Change]:
 
     With the runtime's labels the suffix is known to be transient, and there is nothing worth telling.
     """
-    if pair.parent.labels.zones or pair.child.previous_response_id is not None:
+    if pair.parent.labels.zones or pair.child.by_reference:
         return []
     for index in range(pair.stable_end, len(pair.parent.blocks)):
         was = pair.parent.blocks[index]

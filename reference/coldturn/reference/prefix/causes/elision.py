@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from coldturn.reference.prefix.causes.change import lossless, readable
-from coldturn.reference.prefix.causes.schema import Json, parse
+from coldturn.reference.prefix.causes.schema import Json, parse, unwrapped
 from coldturn.reference.prefix.difference import common_prefix
 from coldturn.reference.prefix.model import BlockFacts
 
@@ -24,13 +24,17 @@ _SAID = re.compile(rf"\b{_WORDS}\b|\bold tool (?:result|output)", re.IGNORECASE)
 _ELLIPSIS = re.compile(r"\.{3}|\u2026")
 
 
+_TEXTS = ("text", "content", "output", "result", "error")
+"""Keys under which a result, or a part of one, says something."""
+
+
 def result_text(facts: BlockFacts) -> str:
     """What a tool result says: its text, whatever shape carries it."""
     if facts.is_text:
         return lossless(facts.content)
-    document = parse(facts.content)
+    document = unwrapped(parse(facts.content))
     if isinstance(document, dict):
-        for key in ("content", "output", "text", "result"):
+        for key in (*_TEXTS, "response"):
             if key in document:
                 return _joined(document[key])
     return _joined(document)
@@ -42,7 +46,7 @@ def _joined(value: Json) -> str:
     if isinstance(value, list):
         return "\n".join(_joined(part) for part in value)
     if isinstance(value, dict):
-        return _joined(value.get("text") or value.get("content") or "")
+        return _joined(next((value[key] for key in _TEXTS if value.get(key)), ""))
     return ""
 
 

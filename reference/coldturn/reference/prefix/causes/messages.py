@@ -10,7 +10,7 @@ from coldturn.reference.prefix.causes.change import BlockPair, Change, unique
 from coldturn.reference.prefix.causes.elision import elision_kind, is_elided_again, result_text
 from coldturn.reference.prefix.causes.history import History
 from coldturn.reference.prefix.causes.hunks import Texts, hunks
-from coldturn.reference.prefix.causes.schema import Json, Leaf, Number, is_id, leaves, parse, parse_run
+from coldturn.reference.prefix.causes.schema import Json, Leaf, Number, is_id, leaves, parse, parse_run, unwrapped
 from coldturn.reference.prefix.causes.system import explained, hunk_change, known_tools
 from coldturn.reference.prefix.causes.texts import Reason, explain, is_equal_plain, whitespace_kinds
 from coldturn.reference.prefix.causes.toggles import image_count
@@ -103,6 +103,7 @@ def _image_in_result(history: History, block: BlockPair) -> list[Change] | None:
 
 def _parts(document: Json) -> list[Json]:
     """The parts of a tool's result that holds several."""
+    document = unwrapped(document)
     inner = document.get("content", document.get("output")) if isinstance(document, dict) else document
     return inner if isinstance(inner, list) else []
 

@@ -33,6 +33,7 @@ class Leaf:
 DEFER_KEYS = frozenset({"defer_loading", "deferred", "always_load", "alwaysLoad", "anthropic/alwaysLoad"})
 """Keys that say when a tool is loaded, and nothing about what it does."""
 
+_WRAPPERS = frozenset({"functionResponse", "function_response", "toolResult"})
 MAX_DEPTH = 100
 """Levels of nesting that are walked; no schema or argument needs more."""
 
@@ -67,8 +68,16 @@ def parse_run(content: bytes) -> list[Json]:
 
 def is_id(leaf: Leaf) -> bool:
     """Whether a place holds the id of a message, item or call."""
-    key = leaf.keys[-1].lower() if leaf.keys else ""
-    return key == "id" or key.endswith("_id")
+    key = leaf.keys[-1] if leaf.keys else ""
+    return key.lower() == "id" or key.endswith(("_id", "Id", "_ID"))
+
+
+def unwrapped(document: Json) -> Json:
+    """A part without the one key that names it, on surfaces whose parts have no ``type``."""
+    if isinstance(document, dict) and len(document) == 1:
+        (key,) = document
+        return document[key] if key in _WRAPPERS else document
+    return document
 
 
 def _is_shallow(document: Json) -> bool:
