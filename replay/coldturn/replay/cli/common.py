@@ -103,6 +103,7 @@ def read_all(
     arguments: Iterable[str],
     kind: InputKind | None,
     numbers: Callable[[Input], bool] = lambda _: False,
+    first: Callable[[Input], bool] = lambda _: False,
 ) -> ExitCode:
     """Feed every input to `explainer`; those that cannot be read are noted and do not stop the rest.
 
@@ -111,6 +112,7 @@ def read_all(
         arguments: What the user typed.
         kind: What the inputs are; recognised when None.
         numbers: Is asked to take an input that holds numbers instead of bytes; says whether it did.
+        first: Is asked to take each input before it is read as requests; says whether it did.
 
     Returns:
         FINE; UNUSABLE when an input could not be read; CANNOT_EVALUATE when that is only for want of bytes.
@@ -120,7 +122,7 @@ def read_all(
     with progress("requests read") as ticker:
         for argument in arguments:
             try:
-                codes += _read_argument(explainer, argument, kind, ticker, numbers, seen)
+                codes += _read_argument(explainer, argument, kind, ticker, numbers, seen, first)
             except ColdturnError as error:
                 explainer.fail(argument, error)
                 codes.append(ExitCode.UNUSABLE)
@@ -134,9 +136,12 @@ def _read_argument(
     ticker: Progress,
     numbers: Callable[[Input], bool],
     seen: dict[object, str],
+    first: Callable[[Input], bool],
 ) -> Iterator[ExitCode]:
     for one in once(expand([argument]), say, seen):
         try:
+            if first(one):
+                continue
             for item in read_exchanges(one.source, name=one.name, kind=kind):
                 explainer.add(item)
                 ticker.step()

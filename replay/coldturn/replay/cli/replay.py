@@ -94,7 +94,7 @@ def replay(  # noqa: PLR0913, PLR0917 - a command's options are its parameters
 
         coldturn replay recordings/ --ablate --jobs 4
     """
-    policies = _policies(policy, set_ or [], compare, ablate=ablate)
+    policies = policies_of(policy, set_ or [], compare, ablate=ablate)
     findings = PairOptions(content=not no_content, context=context)
     options = ReplayOptions(out=out, findings=findings, idle_seconds=idle)
     # A recorded answer that the MCP client cannot read becomes a tool error; its log of that is no news here.
@@ -109,10 +109,10 @@ def replay(  # noqa: PLR0913, PLR0917 - a command's options are its parameters
     if ablate:
         report.recordings = [with_ablation(one, policies[0]) for one in report.recordings]
     _print(report, as_json=json, compared=compare is not None)
-    raise typer.Exit(_code(report, {one.name for one in inputs if one.found}))
+    raise typer.Exit(replay_code(report, {one.name for one in inputs if one.found}))
 
 
-def _code(report: ReplayReport, found: set[str]) -> ExitCode:
+def replay_code(report: ReplayReport, found: set[str]) -> ExitCode:
     """What could not be replayed fails, except a file of another kind that a folder happened to hold."""
     # An entry alone has no slug: the rest of its recording was replayed.
     slugs = [(error.slug, error.source) for error in report.errors if error.slug is not None]
@@ -154,9 +154,14 @@ def _text(recording: RecordingResult, *, compared: bool) -> list[str]:
     return [*lines, *(f"trace: {trace}" for trace in traces), ""]
 
 
-def _policies(
+def policies_of(
     policy: str | None, settings: Sequence[str], compare: str | None, *, ablate: bool
 ) -> list[Policy]:
+    """The policies that the options name.
+
+    Raises:
+        UsageError: They exclude each other, or name nothing.
+    """
     if compare is not None and (policy is not None or ablate):
         other = "--ablate" if ablate else "--policy"
         raise usage_error(f"{other} and --compare exclude each other: list every policy behind --compare")

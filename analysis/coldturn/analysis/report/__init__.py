@@ -1,0 +1,1 @@
+"""The report: recorded requests, traces or replays as one self-contained page with a map of every prefix."""
