@@ -17,6 +17,8 @@ OPENAI = "https://api.openai.com/v1/responses"
 CHAT = "https://api.openai.com/v1/chat/completions"
 ANTHROPIC = "https://api.anthropic.com/v1/messages"
 DEEPSEEK = "https://api.deepseek.com/chat/completions"
+GEMINI = "https://generativelanguage.googleapis.com/v1beta/models/gemini-2.5-flash:generateContent"
+BEDROCK = "https://bedrock-runtime.us-east-1.amazonaws.com/model/us.anthropic.claude-sonnet-5/converse"
 
 
 def exchange(
@@ -54,6 +56,10 @@ def _answer(url: str, usage: Mapping[str, Any], response_id: str | None, text: s
     if url.endswith("/responses"):
         item = {"type": "message", "content": [{"type": "output_text", "text": text}]}
         return {"id": response_id, "output": [item], "usage": usage}
+    if url.endswith("/converse"):
+        return {"output": {"message": {"content": [{"text": text}]}}, "usage": usage}
+    if url.endswith(":generateContent"):
+        return {"candidates": [{"content": {"parts": [{"text": text}]}}], "usageMetadata": usage}
     return {"id": response_id, "choices": [{"message": {"content": text}}], "usage": usage}
 
 

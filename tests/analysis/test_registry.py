@@ -25,6 +25,7 @@ from coldturn.analysis.estimates.simulate import simulator
 from coldturn.reference.prefix.model import Surface
 
 M, C, R = Surface.MESSAGES, Surface.CHAT_COMPLETIONS, Surface.RESPONSES
+G, B = Surface.GENERATE_CONTENT, Surface.CONVERSE
 OWN = """
 name = "house"
 provider = "house"
@@ -80,6 +81,12 @@ def test_all_four_entry_models_have_rules() -> None:
         (C, "https://openrouter.ai/api/v1/chat/completions", "deepseek/deepseek-v4-flash", "deepseek"),
         (C, "https://generativelanguage.googleapis.com/v1beta/openai/x", "gemini-2.5-pro", "gemini-implicit"),
         (C, "https://api.x.ai/v1/chat/completions", "grok-4", "xai"),
+        (G, "https://generativelanguage.googleapis.com/v1beta/models/x:generateContent", "gemini-2.5-flash",
+         "gemini-implicit"),
+        (G, "https://us-central1-aiplatform.googleapis.com/v1/x", "gemini-3.1-pro", "gemini-implicit"),
+        (G, "", "models/gemini-2.5-flash", "gemini-implicit"),
+        (B, "https://bedrock-runtime.us-east-1.amazonaws.com/model/x/converse",
+         "us.anthropic.claude-sonnet-4-5-20250929-v1:0", "bedrock-claude"),
     ],
 )  # fmt: skip
 def test_rules_are_chosen_by_format_host_and_model(surface: Surface, url: str, model: str, name: str) -> None:

@@ -33,6 +33,14 @@ SHAPES: list[tuple[str, dict[str, Any], tuple[int | None, ...]]] = [
                 "thoughtsTokenCount": 6}, (3_520, 3_512, None, None, 10)),
     ("bedrock converse", {"inputTokens": 12, "outputTokens": 5, "cacheReadInputTokens": 1_028,
                           "cacheWriteInputTokens": 0}, (1_040, 1_028, 0, None, 5)),
+    ("bedrock converse, an hour", {"inputTokens": 3, "cacheReadInputTokens": 0, "cacheWriteInputTokens": 30,
+                                   "cacheDetails": [{"ttl": "1h", "inputTokens": 20},
+                                                    {"ttl": "5m", "inputTokens": 10}]},
+     (33, 0, 30, 20, None)),
+    ("nova", {"inputTokens": 3, "cacheReadInputTokenCount": 5, "cacheWriteInputTokenCount": 7},
+     (15, 5, 7, None, None)),
+    ("gemini, by an sdk", {"prompt_token_count": 9, "cached_content_token_count": 0,
+                           "candidates_token_count": 2}, (9, 0, None, None, 2)),
     ("odd numbers", {"input_tokens": True, "output_tokens": -3}, (None, None, None, None, None)),
 ]  # fmt: skip
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from coldturn.reference.prefix.causes import compare
 from coldturn.reference.prefix.difference import first_difference
 from coldturn.reference.prefix.errors import UnreadableBodyError
 from coldturn.reference.prefix.model import Block, BlockKind, Labels, Marker, Surface, Zone
@@ -303,3 +304,22 @@ def test_the_address_names_the_model(url: str, model: str) -> None:
 
 def test_a_converse_body_may_name_the_model() -> None:
     assert read({"messages": [], "modelId": "amazon.nova"}).model == "amazon.nova"
+
+
+def test_a_conversation_or_an_explicit_cache_stands_in_front_of_what_was_sent() -> None:
+    plain = read({"model": "m", "input": "x"})
+    held = read({"model": "m", "input": "x", "conversation": {"id": "conv_1"}})
+    resource = read(gemini())
+    assert (plain.by_reference, plain.lacks_its_beginning) == (False, False)
+    assert (held.by_reference, held.lacks_its_beginning) == (True, True)
+    assert (resource.by_reference, resource.lacks_its_beginning) == (False, True)
+    assert not read({"model": "m", "input": "x", "conversation": None}).by_reference
+
+
+def test_within_a_conversation_only_tools_and_instructions_are_compared() -> None:
+    def asked(text: str, instructions: str = "be brief") -> PromptRequest:
+        body = {"model": "m", "conversation": "conv_1", "instructions": instructions, "input": text}
+        return read(body)
+
+    assert compare(asked("first"), asked("second")).stable
+    assert not compare(asked("first"), asked("second", "be kind")).stable

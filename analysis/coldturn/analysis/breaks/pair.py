@@ -36,7 +36,7 @@ def finding_of(
 ) -> Finding | None:
     """A finding for `child`, numbered as the second request of two; None when the pair is intact."""
     first = comparison.first
-    by_reference = child.previous_response_id is not None
+    by_reference = child.by_reference
     if first is None or (by_reference and first.zone not in _SENT_AGAIN):
         return None
     fidelity = lowest(parent.fidelity, child.fidelity)

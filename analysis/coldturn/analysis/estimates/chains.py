@@ -27,11 +27,15 @@ class Chains:
         self._contexts: OrderedDict[str, tuple[Unit, ...]] = OrderedDict()
 
     def earlier(self, request: PromptRequest) -> tuple[Unit, ...] | None:
-        """Blocks that a request continues; none for one that sends all; None when they are not known."""
+        """Blocks that a request continues; none for one that sends all; None when they are not known.
+
+        What a conversation of OpenAI's or an explicit cache of Gemini's holds is never known: calls of their
+        own fill them.
+        """
         named = request.previous_response_id
-        if named is None:
-            return ()
-        return self._contexts.get(named)
+        if named is not None:
+            return self._contexts.get(named)
+        return None if request.lacks_its_beginning else ()
 
     def answered(self, request: PromptRequest, earlier: tuple[Unit, ...], reply: Reply | None) -> None:
         """Remember the context of a response, so that a later request may continue it."""

@@ -14,6 +14,8 @@ from typing import Any
 from coldturn.analysis.rates import rate
 from coldturn.reference.tokens import ReportedTokens
 
+_NOVA_READ, _NOVA_WRITTEN = "cacheReadInputTokenCount", "cacheWriteInputTokenCount"
+_LONG = "1h"
 _BEDROCK_HEADERS = {
     "input": "x-amzn-bedrock-input-token-count",
     "read": "x-amzn-bedrock-cache-read-input-token-count",
@@ -82,14 +84,24 @@ def _anthropic(raw: Mapping[str, Any]) -> ProviderUsage:
 
 
 def _converse(raw: Mapping[str, Any]) -> ProviderUsage:
-    """Bedrock's Converse: the three are added, as on the Claude API."""
-    read, written = _count(raw, "cacheReadInputTokens"), _count(raw, "cacheWriteInputTokens")
+    """Bedrock's Converse, and Nova under other names: the three are added, as on the Claude API."""
+    read = _count(raw, "cacheReadInputTokens" if "cacheReadInputTokens" in raw else _NOVA_READ)
+    written = _count(raw, "cacheWriteInputTokens" if "cacheWriteInputTokens" in raw else _NOVA_WRITTEN)
     return ProviderUsage(
         input=_sum(_count(raw, "inputTokens"), read, written),
         read=read,
         written=written,
+        written_long=_long(raw.get("cacheDetails")),
         output=_count(raw, "outputTokens"),
     )
+
+
+def _long(details: object) -> ReportedTokens | None:
+    """What was written for an hour, of Converse's details by lifetime; None when none are told."""
+    if not isinstance(details, list):
+        return None
+    hours = [one for one in details if isinstance(one, Mapping) and one.get("ttl") == _LONG]
+    return ReportedTokens(sum(_count(one, "inputTokens") or 0 for one in hours))
 
 
 def _responses(raw: Mapping[str, Any]) -> ProviderUsage:
@@ -122,6 +134,9 @@ def _chat(raw: Mapping[str, Any]) -> ProviderUsage:
 
 
 def _gemini(raw: Mapping[str, Any]) -> ProviderUsage:
+    """Gemini; an SDK writes underscores."""
+    if "prompt_token_count" in raw:
+        raw = {_camel(key): value for key, value in raw.items()}
     return ProviderUsage(
         input=_count(raw, "promptTokenCount"),
         read=_count(raw, "cachedContentTokenCount"),
@@ -129,8 +144,14 @@ def _gemini(raw: Mapping[str, Any]) -> ProviderUsage:
     )
 
 
+def _camel(key: str) -> str:
+    first, *more = key.split("_")
+    return first + "".join(part.capitalize() for part in more)
+
+
 _SHAPES = (
     ("promptTokenCount", _gemini),
+    ("prompt_token_count", _gemini),
     ("inputTokens", _converse),
     ("input_tokens", _responses),
     ("prompt_tokens", _chat),

@@ -101,6 +101,19 @@ class PromptRequest:
         self._flags: tuple[str, ...] | None = None
 
     @property
+    def by_reference(self) -> bool:
+        """Whether earlier messages stay with the provider: this request sends only what is new."""
+        return self.previous_response_id is not None or self._holds("conversation", Surface.RESPONSES)
+
+    @property
+    def lacks_its_beginning(self) -> bool:
+        """Whether the prompt begins with what the body does not hold and names only."""
+        return self.by_reference or self._holds("cachedContent", Surface.GENERATE_CONTENT)
+
+    def _holds(self, key: str, surface: Surface) -> bool:
+        return self.surface is surface and self.settings.get(key, b"null") not in {b"null", b'""'}
+
+    @property
     def blocks(self) -> Sequence[Block]:
         """Every block in render order, each made when somebody looks at it."""
         lazy = self.lazy_blocks

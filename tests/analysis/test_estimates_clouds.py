@@ -1,0 +1,89 @@
+"""Estimates of requests to Gemini and to Bedrock's Converse, and of prompts whose beginning was not sent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from analysis.exchanges import BEDROCK, GEMINI, OPENAI, exchange, rows, words
+
+POINT = {"cachePoint": {"type": "default"}}
+SYSTEM = [{"text": words(2_000)}, POINT]
+
+
+def converse(*texts: str, **more: object) -> dict[str, Any]:
+    said = [
+        {"role": "user" if at % 2 == 0 else "assistant", "content": [{"text": text}]}
+        for at, text in enumerate(texts)
+    ]
+    return {"messages": said, "system": SYSTEM, **more}
+
+
+def counts(fresh: int, read: int, written: int) -> dict[str, int]:
+    return {
+        "inputTokens": fresh,
+        "cacheReadInputTokens": read,
+        "cacheWriteInputTokens": written,
+        "outputTokens": 1,
+    }
+
+
+def test_claude_in_converse_reads_what_a_cache_point_wrote() -> None:
+    log = [
+        exchange(converse("a"), BEDROCK, counts(5, 0, 2_000)),
+        exchange(converse("b"), BEDROCK, counts(5, 2_000, 0)),
+        exchange(converse("b", toolConfig={"toolChoice": {"any": {}}}), BEDROCK, counts(5, 2_000, 0)),
+    ]
+    found = rows(log)
+    assert [row.rules for row in found] == ["bedrock-claude"] * 3
+    assert [row.read_estimated for row in found] == [0, 2_000, 2_000]
+    assert [bool(row.written_estimated) for row in found] == [True, False, False]
+    assert [row.input_reported for row in found] == [2_005, 2_005, 2_005]
+
+
+def test_a_tool_choice_in_converse_loses_the_messages() -> None:
+    def asked(choice: str) -> dict[str, Any]:
+        body = converse("a", toolConfig={"toolChoice": {choice: {}}})
+        body["messages"][0]["content"] += [{"text": words(2_000, "q")}, POINT]
+        return body
+
+    log = [exchange(asked(choice), BEDROCK, counts(5, 0, 4_000)) for choice in ("auto", "auto", "any")]
+    whole, system_only = rows(log)[1].read_estimated, rows(log)[2].read_estimated
+    assert whole is not None
+    assert system_only is not None
+    assert whole > system_only > 0
+
+
+def test_gemini_reads_the_longest_prefix() -> None:
+    def asked(question: str) -> dict[str, Any]:
+        parts = [{"text": words(3_000)}]
+        return {
+            "systemInstruction": {"parts": parts},
+            "contents": [{"role": "user", "parts": [{"text": question}]}],
+        }
+
+    usage = {"promptTokenCount": 3_010, "candidatesTokenCount": 1}
+    found = rows([exchange(asked("one"), GEMINI, usage), exchange(asked("two"), GEMINI, usage)])
+    assert [row.rules for row in found] == ["gemini-implicit"] * 2
+    assert found[0].read_estimated == 0
+    assert found[1].read_estimated is not None
+    assert found[1].read_estimated >= 2_900
+    assert found[1].read_reported is None
+
+
+def test_what_an_explicit_cache_holds_is_not_known() -> None:
+    body = {"cachedContent": "cachedContents/x", "contents": [{"parts": [{"text": "hi"}]}]}
+    usage = {"promptTokenCount": 3_520, "cachedContentTokenCount": 3_512}
+    [row] = rows([exchange(body, GEMINI, usage)])
+    assert (row.read_reported, row.read_estimated) == (3_512, None)
+    assert "earlier_response_missing" in row.flags
+
+
+def test_what_a_conversation_of_the_provider_holds_is_not_known() -> None:
+    for conversation in ("conv_1", {"id": "conv_1"}):
+        body = {"model": "gpt-5.6", "conversation": conversation, "input": "and now?"}
+        [row] = rows([exchange(body, OPENAI, {"input_tokens": 3_000})])
+        assert row.read_estimated is None
+        assert "earlier_response_missing" in row.flags
+    body = {"model": "gpt-5.6", "conversation": None, "input": "and now?"}
+    [row] = rows([exchange(body, OPENAI, {"input_tokens": 3_000})])
+    assert row.read_estimated == 0
