@@ -210,7 +210,7 @@ def test_what_is_called_a_branch_repeats_nothing_of_the_models(
         {
             (block.kind, block.call_id, block.facts.content)
             for block in request.blocks[place.parent :]
-            if block.role in {"assistant", "model"} or block.kind is BlockKind.TOOL_CALL
+            if block.role in {"assistant", "model"} and block.kind is not BlockKind.TOOL_CALL
         }
         for request in (parent, child)
     )

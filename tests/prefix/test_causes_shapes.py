@@ -254,3 +254,17 @@ def test_histories_of_one_message_thousands_of_times_are_compared_in_no_time() -
     found = compare(request(Surface.RESPONSES, history=one), child).first
     assert found is not None
     assert found.cause == "history_rewritten"
+
+
+def test_reasoning_written_as_a_text() -> None:
+    before: list[Item] = [User("q"), Assistant("a", thought="Let me see. " * 9), User("next")]
+    after: list[Item] = [
+        User("q"),
+        Assistant(f"<think>\n{'Let me see. ' * 9}</think>"),
+        Assistant("a"),
+        User("next"),
+    ]
+    parent, child = (request(Surface.RESPONSES, history=items) for items in (before, after))
+    found = compare(parent, child).first
+    assert found is not None
+    assert (found.cause, found.kinds, found.harmless) == ("thinking_stripped", ("as_text",), False)

@@ -264,7 +264,7 @@ def _check_search(drawn: list[tuple[str, list[str], str]]) -> None:
 
 
 def _gone_on_with(best: int, earlier: list[PromptRequest], request: PromptRequest) -> int:
-    """The largest later one that is repeated in full and further, unless the best says more again."""
+    """The largest later one that is repeated in full, and as far, unless the best says more again."""
     mine = tuple(request.blocks)
     same = common_elements(earlier[best], request)
     if not _shared(earlier[best], request) or same == len(earlier[best].contents):
@@ -274,8 +274,8 @@ def _gone_on_with(best: int, earlier: list[PromptRequest], request: PromptReques
     for at in reversed(range(best + 1, len(earlier))):
         theirs = [block.facts.digest for block in earlier[at].blocks]
         whole = theirs == [block.facts.digest for block in mine[: len(theirs)]]
-        if whole and earlier[at].content_bytes > further:
-            found, further = at, earlier[at].content_bytes
+        if whole and earlier[at].content_bytes >= further:
+            found, further = at, earlier[at].content_bytes + 1
     start = earlier[best].totals.blocks[same]
     was, now = (
         {one for block in blocks[start:] for one in block.facts.segments}

@@ -8,12 +8,13 @@ the model wrote there.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 from coldturn.reference.prefix.model import Block, BlockKind
 
 TRIVIAL_BYTES = 32
 """Below this a repetition says nothing: ``ok``, ``Go on.``, an empty result."""
+_SEVERAL = 2
 _MODEL = frozenset({"assistant", "model"})
 
 
@@ -31,13 +32,25 @@ def says_again(was: Iterable[Block], now: Iterable[Block]) -> bool | None:
     return not own.isdisjoint(_own(now)) if own else None
 
 
+def says_rest_again(was: Sequence[Block], now: Sequence[Block]) -> bool:
+    """Whether all of the older blocks, the model's among them, stand one behind the other in the newer ones.
+
+    However short they are: one such block recurs, several in their order do not.
+    """
+    old, new = ([(block.kind, block.facts.content) for block in blocks] for blocks in (was, now))
+    if len(old) < _SEVERAL or not any(map(is_models, was)):
+        return False
+    return any(new[at : at + len(old)] == old for at in range(len(new) - len(old) + 1))
+
+
 def _own(blocks: Iterable[Block]) -> Iterator[Hashable]:
     """What tells a conversation: calls and results by their ids, long texts and thoughts by themselves."""
     for block in blocks:
         content = block.facts.content
-        if block.kind in {BlockKind.TOOL_CALL, BlockKind.TOOL_RESULT} and block.call_id:
-            yield block.kind, block.call_id, content
-        if block.kind is not BlockKind.TOOL_RESULT and is_models(block) and len(content) >= TRIVIAL_BYTES:
+        if block.kind in {BlockKind.TOOL_CALL, BlockKind.TOOL_RESULT}:
+            if block.call_id:
+                yield block.kind, block.call_id, content
+        elif is_models(block) and len(content) >= TRIVIAL_BYTES:
             yield block.kind, content
 
 

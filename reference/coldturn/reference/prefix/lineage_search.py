@@ -12,7 +12,7 @@ from coldturn.reference.prefix.lineage_node import Forgotten, Node
 from coldturn.reference.prefix.lineage_store import Pool
 from coldturn.reference.prefix.model import Block
 from coldturn.reference.prefix.request import PromptRequest
-from coldturn.reference.prefix.shared import SMALL, Profile, alike_bytes
+from coldturn.reference.prefix.shared import SMALL, Profile, alike_bytes, repeats_messages
 
 LEAST_SHARED = 0.2
 """Of the smaller request; below it a request starts a lineage of its own."""
@@ -65,7 +65,7 @@ class Search:
         return self._alike(leaves), 0
 
     def _repeated_since(self, best: Node, pool: Pool) -> Node | None:
-        """A later request that is repeated in full and further than `best`, whose own turn was given up.
+        """A later request that is repeated in full, as far as `best` or further, whose own turn was given up.
 
         A retry that failed, or an attempt that a program took back, shares its canned texts with whatever
         follows: more bytes than the request that is really gone on with, and nothing that the model wrote.
@@ -74,13 +74,12 @@ class Search:
         if common == len(best.request.contents):
             return None
         prefix = sum(one.size for one in best.request.contents[:common])
-        found = None
+        found, least = None, prefix
         for node in reversed(pool.nodes.values()):
             if node.index <= best.index:
                 break
-            largest = prefix if found is None else found.size
-            if node.size > largest and self._ends_like(node) and extends(node.request, self._request):
-                found = node
+            if node.size >= least and self._ends_like(node) and extends(node.request, self._request):
+                found, least = node, node.size + 1
         return None if found is None or self._goes_on_with(best, common) else found
 
     def _ends_like(self, node: Node) -> bool:
@@ -203,7 +202,8 @@ class Search:
             smaller = min(leaf.size, self._request.content_bytes)
             if smaller <= SMALL:
                 alike = alike_bytes(leaf.request, self._request)
-                if alike > most and alike >= LEAST_ALIKE * smaller:
+                enough = alike >= LEAST_ALIKE * smaller or repeats_messages(leaf.request, self._request)
+                if alike > most and enough:
                     best, most = leaf, alike
         return best
 

@@ -8,10 +8,12 @@ from collections.abc import Iterable, Sequence
 
 from coldturn.reference.prefix.difference import common_prefix
 from coldturn.reference.prefix.elements import Content
+from coldturn.reference.prefix.model import Zone
 from coldturn.reference.prefix.request import PromptRequest
 
 SMALL = 4096
 """Content bytes below which a prompt may be a handful of segments, too few to tell by."""
+_LEAST_MESSAGES = 3
 
 
 class Profile:
@@ -83,6 +85,21 @@ def _segments(contents: Iterable[Content], sizes: dict[bytes, int]) -> Counter[b
                 counts[segment.digest] += 1
                 sizes[segment.digest] = segment.end - segment.start
     return counts
+
+
+def repeats_messages(parent: PromptRequest, child: PromptRequest) -> bool:
+    """Whether most of the parent's messages are sent again, be they ever so short: for small prompts."""
+    was, now = (
+        [
+            element.content
+            for placed in one.groups
+            if placed.group.zone is Zone.HISTORY
+            for element in placed.elements
+        ]
+        for one in (parent, child)
+    )
+    again = sum((Counter(was) & Counter(now)).values())
+    return again >= _LEAST_MESSAGES and 3 * again >= 2 * len(was)
 
 
 def alike_bytes(parent: PromptRequest, child: PromptRequest) -> int:

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from coldturn.reference.prefix.causes.change import Change, Pair, common_suffix
 from coldturn.reference.prefix.causes.transient import is_reminder, is_spoken
-from coldturn.reference.prefix.continuation import TRIVIAL_BYTES, is_models, says_again
+from coldturn.reference.prefix.continuation import TRIVIAL_BYTES, is_models, says_again, says_rest_again
 from coldturn.reference.prefix.difference import Difference
 from coldturn.reference.prefix.model import Block, Confidence, Zone
 
@@ -112,7 +112,7 @@ def _is_paid_again(pair: Pair, place: Difference) -> bool:
         return again > 0 or _shares(was, now, place.block_offset)
     # Of a message that somebody made from a template, much is said again in other conversations.
     resembles = 2 * again >= len(was[0].facts.content) - place.block_offset > 0
-    own = says_again(was, now)
+    own = True if says_rest_again(was[1:], now) else says_again(was, now)
     if own is None or (resembles and is_models(was[0])):
         return resembles or _shares(was[1:], now, 0)
     return own or _several_messages_again(was, now)

@@ -10,7 +10,16 @@ from coldturn.reference.prefix.causes.change import BlockPair, Change, unique
 from coldturn.reference.prefix.causes.elision import elision_kind, is_elided_again, result_text
 from coldturn.reference.prefix.causes.history import History
 from coldturn.reference.prefix.causes.hunks import Texts, hunks
-from coldturn.reference.prefix.causes.schema import Json, Leaf, Number, is_id, leaves, parse, parse_run, unwrapped
+from coldturn.reference.prefix.causes.schema import (
+    Json,
+    Leaf,
+    Number,
+    is_id,
+    leaves,
+    parse,
+    parse_run,
+    unwrapped,
+)
 from coldturn.reference.prefix.causes.system import explained, hunk_change, known_tools
 from coldturn.reference.prefix.causes.texts import Reason, explain, is_equal_plain, whitespace_kinds
 from coldturn.reference.prefix.causes.toggles import image_count

@@ -23,6 +23,8 @@ _SUMMARY = re.compile(
 )
 _SUMMARIES = frozenset({BlockKind.TEXT, BlockKind.OTHER, BlockKind.COMPACTION})
 """Blocks that may stand for what was taken out."""
+_THOUGHT = re.compile(rb"\s*<(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
+"""How reasoning is written as a text for a model that takes no such items."""
 _REMOVED = "transient_tail_removed"
 _UNSAID_MESSAGES = 4
 """Messages that must vanish before one short text in their place is a compaction that does not say so."""
@@ -204,8 +206,12 @@ def _plain_run(history: History, lost: list[int], new: list[int]) -> list[Change
 
 def _exchanged(history: History, lost: list[int], new: list[int]) -> Change:
     pair = BlockPair(history.pair, lost[0], new[0])
-    replaced = pair.was.kind is BlockKind.IMAGE and pair.now.kind is BlockKind.TEXT
-    return _many(history, lost, new, "image_replaced" if replaced else "history_rewritten")
+    if pair.now.kind is BlockKind.TEXT and pair.was.kind is BlockKind.IMAGE:
+        return _many(history, lost, new, "image_replaced")
+    kinds = {history.parent_block(index).kind for index in lost}
+    if kinds == {BlockKind.REASONING} and _THOUGHT.match(pair.now.facts.content):
+        return replace(_many(history, lost, new, "thinking_stripped"), kinds=("as_text",))
+    return _many(history, lost, new, "history_rewritten")
 
 
 def _many(history: History, was: Sequence[int], now: Sequence[int], cause: str) -> Change:
