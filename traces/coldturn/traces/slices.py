@@ -54,6 +54,8 @@ def value_of(text: bytes) -> Any:  # noqa: ANN401 - any JSON value
         raise NotJsonError(f"no UTF-8 at byte {error.start}") from error
     except json.JSONDecodeError as error:
         raise NotJsonError(f"{error.msg.lower()} at character {error.pos}") from error
+    except ValueError as error:
+        raise NotJsonError("a number has more digits than can be read") from error
 
 
 def _why(error: UnreadableBodyError) -> str:

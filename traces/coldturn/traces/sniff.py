@@ -21,6 +21,7 @@ __all__ = ["InputKind", "head_of", "sniff"]
 _HEAD = 65_536
 _OBJECTS = 8
 _ENOUGH = 1_048_576
+_LONGEST_KEY = 60
 _YAML_KEY = re.compile(rb"^([A-Za-z_][\w.-]*):(?:[ \t\r]|$)", re.MULTILINE)
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 
@@ -122,4 +123,10 @@ def _seen(head: Head) -> str:
 
 
 def _named(keys: list[str]) -> str:
-    return ", ".join(keys[:8]) + (" and others" if len(keys) > 8 else "")
+    return ", ".join(map(_shown, keys[:8])) + (" and others" if len(keys) > 8 else "")
+
+
+def _shown(key: str) -> str:
+    """A key as it fits into a sentence."""
+    plain = "".join(sign if sign.isprintable() else "·" for sign in key[:_LONGEST_KEY])
+    return plain if len(key) <= _LONGEST_KEY else f"{plain}..."

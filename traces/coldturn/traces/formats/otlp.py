@@ -71,12 +71,13 @@ def _flat_spans(stream: IO[bytes], name: str) -> Iterator[Span | EntryError]:
     """A list of spans, lists of spans by name, one span, or one on each line."""
     first = stream.read(_HELD).removeprefix(BOM).lstrip()[:1]
     stream.seek(0)
-    if first == b"{" and _each_line_is_whole(stream):
+    grouped = first == b"{" and _is_grouped(stream)
+    stream.seek(0)
+    if first == b"{" and not grouped and _each_line_is_whole(stream):
         for line in lines(stream):
             yield _flat(line.content, f"line {line.number}: ", name)
         return
-    depth = 1 if first == b"[" else 2 if _is_grouped(stream) else 0
-    stream.seek(0)
+    depth = 1 if first == b"[" else 2 if grouped else 0
     try:
         for piece in pieces(stream, lambda path: len(path) < depth):
             if len(piece.path) == depth:
