@@ -6,57 +6,30 @@ were only ever appended to, so a boundary is named by its session and call.
 
 from __future__ import annotations
 
-import csv
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 
-from coldturn.analysis.entries.request import CacheRequest
+from coldturn.analysis.estimates.from_usage import UsageEstimator
+from coldturn.analysis.estimates.misses import Call, Outcome, outcome, units_behind
 from coldturn.analysis.estimates.registry import shipped
-from coldturn.analysis.estimates.ruleset import Parameters, RuleSet
-from coldturn.analysis.estimates.simulate import simulator
+from coldturn.analysis.estimates.ruleset import Parameters
 from coldturn.analysis.rates import format_rate
 from coldturn.reference.prefix.model import Surface
+from coldturn.traces.readers import read_records
+from coldturn.traces.usage_record import UsageRecord
 
 FILE = "sessions/mini-swe-agent_truth.tsv"
 ADDRESS = "https://api.deepseek.com/chat/completions"
+_DEPTHS: tuple[tuple[str, Callable[[int | None], bool]], ...] = (
+    ("one call earlier than it should", lambda at: at == 1),
+    ("two calls earlier", lambda at: at == 2),
+    ("three calls earlier or more", lambda at: at is not None and at > 2),
+    ("inside the previous call, or in front of the session's first", lambda at: at is None),
+)
 LAGGING = 0.1
 """A session is called lagging when more than this share of its calls lag."""
-
-
-class Outcome(StrEnum):
-    """How a reported read relates to what was sent before."""
-
-    EXACT = "equal to the estimate"
-    SAME_AGAIN = "what the previous call read: that call left nothing to read (lag)"
-    EARLIER_CALL = "the end of an earlier call than the previous one (lag)"
-    PROMPT_ONLY = "the end of the previous prompt, without its answer (lag)"
-    START = "what the session's first call read, or nothing at all (lag)"
-    ONE_LESS = "a step less, where the previous call ends on a step: without its last token"
-    INSIDE_ANSWER = "inside the previous answer: sent back otherwise than generated, probably"
-    OWN_PROMPT = "its own prompt: sent before, by a retry that the session does not show, probably"
-    UNEXPLAINED = "not explained"
-
-    @property
-    def lags(self) -> bool:
-        """Whether the provider fell behind a prefix that was only appended to."""
-        return self in {Outcome.SAME_AGAIN, Outcome.EARLIER_CALL, Outcome.PROMPT_ONLY, Outcome.START}
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """Counts of one call, as reported."""
-
-    prompt: int
-    answer: int
-    read: int
-
-    @property
-    def end(self) -> int:
-        """Tokens of prompt and answer."""
-        return self.prompt + self.answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +38,15 @@ class Session:
 
     name: str
     model: str
-    calls: Sequence[Call]
+    records: Sequence[UsageRecord]
+
+    @property
+    def calls(self) -> list[Call]:
+        """Their counts."""
+        return [
+            Call(one.input_tokens or 0, one.output_tokens or 0, one.cached_tokens or 0)
+            for one in self.records
+        ]
 
 
 @dataclass(slots=True)
@@ -74,12 +55,14 @@ class Agreement:
 
     Attributes:
         sessions: Per session its outcomes.
+        behind: Of the calls that lag, by how many calls; None when their read ends at no earlier call's end.
         unexplained: Session, call, the call before it, estimated and reported read.
         should: Estimated reads of all calls, in tokens; `did` are the reported ones.
     """
 
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     sessions: list[Counter[Outcome]] = field(default_factory=list)
+    behind: Counter[int | None] = field(default_factory=Counter)
     unexplained: list[tuple[str, int, Call, int, int]] = field(default_factory=list)
     should: int = 0
     did: int = 0
@@ -102,90 +85,52 @@ def lag_share(outcomes: Counter[Outcome]) -> float:
 
 def read_sessions(file: Path) -> list[Session]:
     """The file's sessions."""
-    found: dict[tuple[str, str], list[dict[str, str]]] = {}
-    with file.open(newline="", encoding="utf-8") as lines:
-        for row in csv.DictReader(lines, delimiter="\t"):
-            found.setdefault((row["commit"], row["path"]), []).append(row)
+    found: dict[str, list[UsageRecord]] = {}
+    for record in read_records(file):
+        if not isinstance(record, UsageRecord):
+            raise TypeError(f"no record of usage: {record}")
+        found.setdefault(record.conversation, []).append(record)
     return [
-        Session(
-            path.rpartition("/")[2].partition(".")[0],
-            rows[0]["model"],
-            [
-                Call(int(row["prompt_tokens"]), int(row["completion_tokens"]), int(row["cached_tokens"]))
-                for row in rows
-            ],
-        )
-        for (_, path), rows in found.items()
+        Session(conversation.rpartition("/")[2].partition(".")[0], records[0].model, records)
+        for conversation, records in found.items()
     ]
 
 
-def rules_of(model: str) -> tuple[RuleSet, Parameters]:
-    """The registry's rules for a model, as a recording would find them."""
-    rules = shipped().choose(Surface.CHAT_COMPLETIONS, ADDRESS, model)
-    return rules, rules.parameters_for(model)
+def estimates(session: Session) -> Iterator[int | None]:
+    """What the rules say each call reads; None for the first one."""
+    estimator = UsageEstimator()
+    for record in session.records:
+        yield estimator.observe(record).row.read_estimated
 
 
-def estimates(session: Session) -> Iterator[int]:
-    """What the rules say each call reads."""
-    rules, parameters = rules_of(session.model)
-    cache = simulator(rules, parameters, model=session.model)
-    ends = [call.prompt for call in session.calls]
-    for number, call in enumerate(session.calls):
-        request = CacheRequest(
-            keys=range(number + 1),
-            ends=ends[: number + 1],
-            answers=frozenset(range(number)),
-            answer_tokens=call.answer,
-        )
-        yield cache.observe(request).read
+def parameters_of(model: str) -> Parameters:
+    """Parameters of the registry's rules for a model."""
+    return shipped().choose(Surface.CHAT_COMPLETIONS, ADDRESS, model).parameters_for(model)
 
 
 def compare(sessions: Sequence[Session]) -> dict[str, Agreement]:
     """Hold all calls but first ones against the rules, by model."""
     found: dict[str, Agreement] = {}
     for session in sessions:
-        parameters = rules_of(session.model)[1]
+        parameters, calls = parameters_of(session.model), session.calls
         one = found.setdefault(session.model, Agreement())
         outcomes: Counter[Outcome] = Counter()
         for number, estimated in enumerate(estimates(session)):
-            if not number:
+            if estimated is None:
                 continue
-            what = outcome(session.calls, number, estimated, parameters)
+            what = outcome(calls, number, estimated, parameters)
             outcomes[what] += 1
             one.should += estimated
-            one.did += session.calls[number].read
+            one.did += calls[number].read
+            if what.lags:
+                one.behind[units_behind(calls, number, parameters)] += 1
             if what is Outcome.UNEXPLAINED:
-                before, call = session.calls[number - 1 : number + 1]
-                one.unexplained.append((session.name, number, before, estimated, call.read))
+                one.unexplained.append(
+                    (session.name, number, calls[number - 1], estimated, calls[number].read)
+                )
         one.outcomes.update(outcomes)
         one.sessions.append(outcomes)
     return found
-
-
-def outcome(calls: Sequence[Call], number: int, estimated: int, parameters: Parameters) -> Outcome:
-    """What the read of call `number` is, the first that fits of the outcomes."""
-    call, before, step = calls[number], calls[number - 1], parameters.granularity
-    left = before.end if parameters.fed_back else before.prompt
-    fits = {
-        Outcome.EXACT: call.read == estimated,
-        Outcome.ONE_LESS: call.read == left - step,
-        Outcome.OWN_PROMPT: call.read in _reads(call.prompt, step),
-        Outcome.PROMPT_ONLY: call.read in _reads(before.prompt, step),
-        Outcome.START: call.read in {0, calls[0].read},
-        Outcome.SAME_AGAIN: call.read == before.read,
-        Outcome.EARLIER_CALL: any(call.read in _ends(one, step) for one in calls[: number - 1]),
-        Outcome.INSIDE_ANSWER: before.prompt <= call.read < before.end,
-    }
-    return next((what for what, true in fits.items() if true), Outcome.UNEXPLAINED)
-
-
-def _reads(tokens: int, step: int) -> tuple[int, int]:
-    """A boundary as a read, with and without the last token in front of it."""
-    return tokens - tokens % step, tokens - 1 - (tokens - 1) % step
-
-
-def _ends(call: Call, step: int) -> set[int]:
-    return {*_reads(call.prompt, step), *_reads(call.end, step)}
 
 
 def section(corpus: Path) -> Iterator[str]:
@@ -209,7 +154,7 @@ def section(corpus: Path) -> Iterator[str]:
     yield f"|---|{'---:|' * len(found)}"
     for what in Outcome:
         yield f"| {what} | {' | '.join(f'{one.outcomes[what]:,}' for one in found.values())} |"
-    yield from ("", *_lag(found), "", "Not explained:", "")
+    yield from ("", *_behind(found), "", *_lag(found), "", "Not explained:", "")
     yield from _unexplained(found)
 
 
@@ -220,6 +165,16 @@ def _unexplained(found: dict[str, Agreement]) -> Iterator[str]:
         for name, number, before, estimated, read in one.unexplained:
             counts = (before.prompt, before.answer, estimated, read)
             yield f"| {model} | {name}, {number} | {' | '.join(f'{one:,}' for one in counts)} |"
+
+
+def _behind(found: dict[str, Agreement]) -> Iterator[str]:
+    yield "How far a call that lags is behind:"
+    yield ""
+    yield f"| its read ends | {' | '.join(found)} |"
+    yield f"|---|{'---:|' * len(found)}"
+    for words, admits in _DEPTHS:
+        counts = (sum(n for at, n in one.behind.items() if admits(at)) for one in found.values())
+        yield f"| {words} | {' | '.join(f'{count:,}' for count in counts)} |"
 
 
 def _lag(found: dict[str, Agreement]) -> Iterator[str]:

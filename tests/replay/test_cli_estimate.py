@@ -216,11 +216,13 @@ def test_a_trace_of_block_hashes(run: Run, tmp_path: Path) -> None:
     assert [row["read_estimated"] for row in small.json["requests"]] == [0, 512, 512]
 
 
-def test_other_numbers_are_exit_3(run: Run, tmp_path: Path) -> None:
+def test_explain_on_numbers_is_exit_3_and_names_estimate(run: Run, tmp_path: Path) -> None:
     (tmp_path / "numbers.jsonl").write_text('{"prompt_tokens": 5, "completion_tokens": 1}\n' * 2)
-    ran = run("estimate", "numbers.jsonl")
+    ran = run("explain", "numbers.jsonl")
     assert ran.code == 3
     assert "numbers or hashes only" in ran.err
+    assert "coldturn estimate" in ran.err
+    assert ran.err.count("\n") == 1
 
 
 def test_explain_has_the_columns_in_its_json(run: Run, log: str) -> None:

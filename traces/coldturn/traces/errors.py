@@ -128,7 +128,9 @@ class NumbersOnlyError(InputError):
 
     def __init__(self, source: str) -> None:
         super().__init__(
-            source, "holds numbers or hashes only; finding breaks needs recorded request bodies (a cassette)"
+            source,
+            "holds numbers or hashes only, and finding breaks needs the bytes of requests (a cassette); "
+            "coldturn estimate answers for numbers",
         )
 
 

@@ -1,11 +1,6 @@
-"""Traces of block hashes, as Mooncake publishes them: a hash per block that stands for all before it."""
+"""Traces of block hashes held against rules, and against a cache without bounds."""
 
 from __future__ import annotations
-
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-
-import msgspec
 
 from coldturn.analysis.breaks.findings import ReadError
 from coldturn.analysis.entries.ceiling import Ceiling
@@ -16,8 +11,9 @@ from coldturn.analysis.estimates.ruleset import EntryModel, Parameters, RuleSet
 from coldturn.analysis.estimates.simulate import block_store, grid_of
 from coldturn.reference.tokens import EstimatedTokens
 from coldturn.traces.exchange import EntryError
+from coldturn.traces.formats.hash_trace import BlockRequest, read_block_trace
 
-_MILLISECONDS = 1_000
+__all__ = ["BlockEstimation", "BlockRequest", "NoBlockRulesError", "read_block_trace"]
 
 
 class NoBlockRulesError(CannotEvaluateError):
@@ -27,65 +23,17 @@ class NoBlockRulesError(CannotEvaluateError):
         self.source = source
         super().__init__(
             f"{source} holds block hashes and names no model: name rules with --rules, such as vllm, "
-            "and the trace's block size with --set granularity=TOKENS"
+            "and the trace's block size with --set granularity=TOKENS (coldturn curves needs neither)"
         )
 
 
-@dataclass(frozen=True, slots=True)
-class BlockRequest:
-    """One request of a trace.
-
-    Attributes:
-        started: Seconds from the trace's own zero.
-        tokens: Of the whole input.
-        blocks: A hash per block, in order.
-    """
-
-    entry: int
-    started: float
-    tokens: int
-    blocks: list[int]
-
-
-class _Line(msgspec.Struct):
-    hash_ids: list[int]
-    input_length: int
-    timestamp: float
-    output_length: int = 0
-
-
-def read_block_trace(lines: Iterable[bytes], *, name: str) -> Iterator[BlockRequest | EntryError]:
-    """Read a trace line by line.
-
-    Args:
-        lines: JSON objects with ``hash_ids``, ``input_length`` and ``timestamp`` in milliseconds.
-        name: What reports call it.
-
-    Yields:
-        Requests in order, and an error for each line that is none or that holds a negative length.
-    """
-    decoder = msgspec.json.Decoder(_Line)
-    for entry, line in enumerate(lines):
-        if not line.strip():
-            continue
-        try:
-            read = decoder.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            yield EntryError(name, entry, f"line {entry + 1} is no request of block hashes: {error}")
-            continue
-        if min(read.input_length, read.output_length) < 0:
-            yield EntryError(name, entry, f"line {entry + 1} holds a negative length")
-            continue
-        yield BlockRequest(entry, read.timestamp / _MILLISECONDS, read.input_length, read.hash_ids)
-
-
 class BlockEstimation:
-    """Holds a trace of block hashes against rules of entry model F1.
+    """Holds a trace of block hashes against rules of entry model F1; without rules only the ceiling is told.
 
     Args:
         name: What reports call the trace.
-        rules: The rules; their granularity is the size of a block.
-        parameters: As the user wants them.
+        rules: The rules; None for the ceiling alone.
+        parameters: As the user wants them; their granularity is the size of a block.
         report: Is added to.
 
     Raises:
@@ -95,7 +43,9 @@ class BlockEstimation:
     def __init__(
         self, name: str, rules: RuleSet | None, parameters: Parameters, report: EstimateReport
     ) -> None:
-        if rules is None or rules.model is not EntryModel.LONGEST_PREFIX or parameters.slots is not None:
+        if rules is not None and (
+            rules.model is not EntryModel.LONGEST_PREFIX or parameters.slots is not None
+        ):
             raise NoBlockRulesError(name)
         self._name = name
         self._rules = rules
@@ -112,7 +62,7 @@ class BlockEstimation:
         if isinstance(item, EntryError):
             self._report.errors.append(ReadError(item.source, item.entry, item.message))
             return
-        flags = []
+        flags = [] if self._rules is not None else [Flag.NO_RULES]
         if self._latest is not None and item.started < self._latest:
             flags.append(Flag.TIME_GOES_BACK)
         else:
@@ -120,23 +70,26 @@ class BlockEstimation:
         if -(-item.tokens // self._block) != len(item.blocks):
             flags.append(Flag.LENGTH_MISMATCH)
         shared = self._ceiling.observe(item.blocks)
-        known = self._cache.observe(item.blocks, self._latest)
-        read = self._grid.read(min(known * self._block, item.tokens), item.tokens)
+        read = None if self._rules is None else self._read(item, self._latest)
         row = RequestEstimate(
             source=self._name,
             request=self._count,
             entry=item.entry,
             lineage=None,
             model=None,
-            rules=self._rules.name,
+            rules=None if self._rules is None else self._rules.name,
             input_reported=None,
             input_estimated=EstimatedTokens(item.tokens),
             ceiling_estimated=EstimatedTokens(min(shared * self._block, item.tokens)),
-            read_estimated=EstimatedTokens(read),
-            written_estimated=EstimatedTokens(0),
+            read_estimated=read,
+            written_estimated=None if read is None else EstimatedTokens(0),
             read_reported=None,
             block=self._block,
             flags=tuple(flags),
         )
         self._count += 1
         self._report.add(row)
+
+    def _read(self, item: BlockRequest, now: float) -> EstimatedTokens:
+        known = self._cache.observe(item.blocks, now)
+        return EstimatedTokens(self._grid.read(min(known * self._block, item.tokens), item.tokens))

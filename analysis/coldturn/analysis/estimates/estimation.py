@@ -6,15 +6,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from coldturn.analysis.breaks.findings import ReadError
-from coldturn.analysis.estimates.estimator import RequestEstimator, Told
+from coldturn.analysis.estimates.estimator import RequestEstimator
+from coldturn.analysis.estimates.plateau import PlateauCounter
 from coldturn.analysis.estimates.registry import CannotEvaluateError
-from coldturn.analysis.estimates.report import EstimateReport, Flag
+from coldturn.analysis.estimates.report import EstimateReport, Flag, Told
+from coldturn.analysis.estimates.ruleset import Parameters
 from coldturn.analysis.sources import SourceState, reply_of, was_refused
 from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.reference.prefix.lineage import Lineages
 from coldturn.reference.prefix.request import PromptRequest
 from coldturn.traces.errors import NoRequestsError
-from coldturn.traces.exchange import EntryError, Exchange
+from coldturn.traces.exchange import EntryError, Exchange, ExchangeKind
+from coldturn.traces.usage_record import UsageRecord
 
 
 @dataclass(slots=True)
@@ -29,17 +32,24 @@ class Estimation:
     estimator: RequestEstimator = field(default_factory=RequestEstimator)
     report: EstimateReport = field(default_factory=EstimateReport)
     unanswered: list[CannotEvaluateError] = field(default_factory=list)
+    _plateaus: PlateauCounter = field(default_factory=PlateauCounter)
     _lineages: Lineages = field(default_factory=Lineages)
     _sources: dict[str, SourceState] = field(default_factory=dict)
 
-    def add(self, item: Exchange | EntryError) -> None:
-        """Take the next exchange of its source; order within a source is the order of the recording.
+    def add(self, item: Exchange | EntryError | UsageRecord) -> None:
+        """Take the next record of its source; order within a source is the order of the recording.
 
         Raises:
             ParameterError: The user's parameters do not fit the rules.
             UnknownRulesError: There are no rules of the name that was given.
         """
         state = self._sources.setdefault(item.source, SourceState())
+        if isinstance(item, UsageRecord):
+            number = state.kinds[ExchangeKind.MODEL]
+            state.kinds[ExchangeKind.MODEL] += 1
+            state.read += 1
+            self._tell(self.estimator.numbers.observe(item, number=number))
+            return
         found = state.model_request(item, self._note)
         if found is None or isinstance(item, EntryError):
             return
@@ -63,10 +73,18 @@ class Estimation:
 
     def close(self) -> EstimateReport:
         """Add what shows only at the end, and return the report."""
-        for (source, *_), scope in self.estimator.scopes.items():
-            recurring = scope.gauge.recurring() if scope.gauge else []
-            self.report.notes += [f"{source}: {found.sentence}" for found in recurring]
+        for found in self._plateaus.found():
+            parameters = self._parameters(found.source, found.model)
+            self.report.plateaus.append(found.as_json(parameters))
+            self.report.notes.append(f"{found.source}: {found.sentence(parameters)}")
         return self.report
+
+    def _parameters(self, source: str, model: str) -> Parameters | None:
+        """Of the rules that were used for a model in a source; None when there were none."""
+        for (named, *_, called), scope in self.estimator.scopes.items():
+            if (named, called) == (source, model) and scope.rules is not None:
+                return scope.parameters
+        return self.estimator.numbers.rules_of(source, model)
 
     def _note(self, source: str, entry: int | None, message: str, slug: str | None) -> None:
         self.report.errors.append(ReadError(source, entry, message, slug))
@@ -83,17 +101,26 @@ class Estimation:
             lineage=placed.lineage,
             number=number,
         )
-        self._tell(exchange, told)
+        self._tell(told)
 
-    def _tell(self, exchange: Exchange, told: Told) -> None:
-        self.report.add(told.row, told.reliability)
+    def _tell(self, told: Told) -> None:
+        row = told.row
+        self.report.add(row, told.reliability)
+        if row.input_reported is not None and row.read_reported is not None:
+            self._plateaus.add(
+                row.input_reported,
+                row.read_reported,
+                source=row.source,
+                conversation=row.lineage or "",
+                model=row.model or "",
+            )
         if told.problem is not None:
             self.unanswered.append(told.problem)
-            self._note(exchange.source, exchange.entry, str(told.problem), told.problem.slug)
+            self._note(row.source, row.entry, str(told.problem), told.problem.slug)
 
 
 def estimate(
-    exchanges: Iterable[Exchange | EntryError], estimator: RequestEstimator | None = None
+    exchanges: Iterable[Exchange | EntryError | UsageRecord], estimator: RequestEstimator | None = None
 ) -> EstimateReport:
     """Estimate every request of a stream.
 

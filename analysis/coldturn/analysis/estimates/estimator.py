@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -12,40 +11,28 @@ import msgspec
 
 from coldturn.analysis.entries.request import CacheRequest
 from coldturn.analysis.estimates.chains import Chains
+from coldturn.analysis.estimates.from_usage import UsageEstimator
 from coldturn.analysis.estimates.layout import Layout
 from coldturn.analysis.estimates.partial import partial_of, shared_links
 from coldturn.analysis.estimates.placement import Placed, place, request_ttl
-from coldturn.analysis.estimates.prices import CostEstimate, cost_of, price_of
-from coldturn.analysis.estimates.registry import CannotEvaluateError, Registry, shipped
-from coldturn.analysis.estimates.report import BLOCK, Flag, RequestEstimate
+from coldturn.analysis.estimates.prices import CostEstimate, cost_of, day_of, price_of
+from coldturn.analysis.estimates.registry import Registry, shipped
+from coldturn.analysis.estimates.report import BLOCK, Flag, RequestEstimate, Told
 from coldturn.analysis.estimates.ruleset import Placement
 from coldturn.analysis.estimates.scope import EstimateOptions, Scope, open_scope
 from coldturn.analysis.estimates.tokens import Weigh
 from coldturn.analysis.estimates.usage import ProviderUsage, from_bedrock_headers, normalise
 from coldturn.reference.prefix.model import BlockKind
 from coldturn.reference.prefix.request import PromptRequest
-from coldturn.reference.tokens import EstimatedTokens
+from coldturn.reference.tokens import EstimatedTokens, estimate_tokens
 from coldturn.reference.wire.model import Reply
 from coldturn.traces.exchange import Exchange
+from coldturn.traces.usage_record import UsageRecord
 
 _NO_ANSWERS: frozenset[int] = frozenset()
 _ANSWERED = frozenset({BlockKind.TOOL_CALL, BlockKind.REASONING})
 _HIDDEN_FACTOR = 3
 _HIDDEN_LEAST = 1_000
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """One request's estimate.
-
-    Attributes:
-        reliability: Share of readable tokens that are read in practice, by its rules.
-        problem: Why its scope cannot be evaluated, for the first request of that scope.
-    """
-
-    row: RequestEstimate
-    reliability: float = 1.0
-    problem: CannotEvaluateError | None = None
 
 
 class RequestEstimator:
@@ -61,6 +48,13 @@ class RequestEstimator:
         self._registry = registry or shipped()
         self._scopes: dict[tuple[str, ...], Scope] = {}
         self._chains = Chains()
+        self._numbers = UsageEstimator(self._options, self._registry)
+        self._counted: dict[int, UsageRecord] = {}
+
+    @property
+    def numbers(self) -> UsageEstimator:
+        """For calls of which only numbers are known; prompts that were not kept whole go through it too."""
+        return self._numbers
 
     @property
     def scopes(self) -> Mapping[tuple[str, ...], Scope]:
@@ -91,8 +85,10 @@ class RequestEstimator:
             ParameterError: The user's parameters do not fit the rules.
             UnknownRulesError: There are no rules of the name that was given.
         """
-        scope, opened = self._scope(exchange, request)
         usage = usage_of(exchange, reply)
+        if exchange.parts_missing:
+            return self._by_counts(exchange, request, usage, parent, lineage, number)
+        scope, opened = self._scope(exchange, request)
         earlier = self._chains.earlier(request)
         self._chains.answered(request, earlier or (), reply)
         late = scope.tick(exchange.started)
@@ -141,10 +137,48 @@ class RequestEstimator:
         )
         return Told(row, scope.parameters.reliability, scope.problem if opened else None)
 
+    def _by_counts(
+        self,
+        exchange: Exchange,
+        request: PromptRequest,
+        usage: ProviderUsage,
+        parent: PromptRequest | None,
+        lineage: str | None,
+        number: int,
+    ) -> Told:
+        """A request of which tools, system text or markers were not kept: its bytes tell no sizes.
+
+        They still tell which request it repeats in full; the rest follows from reported counts.
+        """
+        record = UsageRecord(
+            source=exchange.source,
+            entry=exchange.entry,
+            conversation=lineage or "",
+            call=number,
+            model=request.model or "",
+            input_tokens=usage.input,
+            cached_tokens=usage.read,
+            written_tokens=usage.written,
+            written_long_tokens=usage.written_long,
+            output_tokens=usage.output,
+            started=exchange.started,
+        )
+        # A request that was observed and still lives has its `contents` to itself, copies of it included.
+        self._counted[id(request.contents)] = record
+        goes_on = parent is not None and request.contents[: len(parent.contents)] == parent.contents
+        before = self._counted.get(id(parent.contents)) if parent is not None and goes_on else None
+        flags = () if exchange.started is not None else (Flag.NO_TIME,)
+        told = self._numbers.compare(
+            record, before, number=number, surface=request.surface, url=exchange.url, flags=flags
+        )
+        if told.row.input_reported is not None:
+            return told
+        sent = estimate_tokens(request.content_bytes)
+        return replace(told, row=replace(told.row, input_estimated=sent))
+
     def _scope(self, exchange: Exchange, request: PromptRequest) -> tuple[Scope, bool]:
         """The request's scope, and whether it is the first one in it."""
-        host = (urlsplit(exchange.url).hostname or "") if exchange.url else ""
-        key = (exchange.source, request.surface.value, host, request.model or "")
+        key = (exchange.source, request.surface.value, host_of(exchange.url), request.model or "")
         known = self._scopes.get(key)
         if known is not None:
             return known, False
@@ -153,12 +187,12 @@ class RequestEstimator:
         return found, True
 
     def _assumes_host(self, exchange: Exchange, scope: Scope) -> bool:
-        return not exchange.url and scope.rules is not None and self._options.rules is None
+        return not host_of(exchange.url) and scope.rules is not None and self._options.rules is None
 
 
 def _broken_parent(scope: Scope, request: PromptRequest, parent: PromptRequest | None) -> Layout | None:
     """The layout of a parent that the request does not repeat in full."""
-    if parent is None or request.previous_response_id is not None:
+    if parent is None or request.by_reference:
         return None
     if request.contents[: len(parent.contents)] == parent.contents:
         return None
@@ -223,15 +257,13 @@ def _cost(
 ) -> CostEstimate | None:
     if scope.rules is None:
         return None
-    price = price_of(scope.rules, request.model or "", _day(exchange.started))
+    price = price_of(scope.rules, request.model or "", day_of(exchange.started))
     return None if price is None else cost_of(usage, price)
 
 
-def _day(started: float | None) -> date | None:
-    try:
-        return None if started is None else datetime.fromtimestamp(started, UTC).date()
-    except (OverflowError, ValueError, OSError):
-        return None
+def host_of(url: str) -> str:
+    """The host of an address; empty where there is none, or only a path."""
+    return (urlsplit(url).hostname or "") if url else ""
 
 
 def registry_with(paths: list[Path]) -> Registry:

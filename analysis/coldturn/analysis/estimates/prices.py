@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime
 
 from coldturn.analysis.estimates.ruleset import Price, RuleSet, matches
 from coldturn.analysis.estimates.usage import ProviderUsage
@@ -48,6 +48,14 @@ def price_of(rules: RuleSet, model: str, day: date | None = None) -> Price | Non
         if matches(model, price.models) and (day is None or price.since is None or price.since <= day):
             return price
     return None
+
+
+def day_of(started: float | None) -> date | None:
+    """The day of a time in epoch seconds; None without one, and for one that no calendar shows."""
+    try:
+        return None if started is None else datetime.fromtimestamp(started, UTC).date()
+    except (OverflowError, ValueError, OSError):
+        return None
 
 
 def cost_of(usage: ProviderUsage, price: Price) -> CostEstimate | None:

@@ -12,7 +12,10 @@ from enum import StrEnum
 from typing import Any
 
 from coldturn.analysis.breaks.findings import ReadError
+from coldturn.analysis.estimates.groups import ReportedRates
 from coldturn.analysis.estimates.prices import CostEstimate
+from coldturn.analysis.estimates.registry import CannotEvaluateError
+from coldturn.analysis.estimates.usage import ProviderUsage
 from coldturn.analysis.rates import rate
 from coldturn.reference.tokens import EstimatedTokens, ReportedTokens
 
@@ -35,6 +38,8 @@ class Flag(StrEnum):
     EARLIER_RESPONSE_MISSING = "earlier_response_missing"
     REASONING_INVALIDATED = "reasoning_invalidated"
     HIDDEN_INPUT = "hidden_input"
+    PREFIX_UNKNOWN = "prefix_unknown"
+    READ_EXCEEDS_INPUT = "read_exceeds_input"
 
 
 class Difference(StrEnum):
@@ -114,6 +119,20 @@ class RequestEstimate:
             "difference": self.difference,
             "flags": list(self.flags),
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One request's estimate.
+
+    Attributes:
+        reliability: Share of readable tokens that are read in practice, by its rules.
+        problem: Why its scope cannot be evaluated, for the first request of that scope.
+    """
+
+    row: RequestEstimate
+    reliability: float = 1.0
+    problem: CannotEvaluateError | None = None
 
 
 @dataclass(slots=True)
@@ -257,6 +276,8 @@ class EstimateReport:
 
     Attributes:
         notes: Sentences for people about what reported numbers reveal.
+        plateaus: The same for machines, where a small read recurs.
+        rates: Reported hit rates per model and conversation.
         keep: Whether `requests` is filled; without it memory does not grow with the number of requests.
     """
 
@@ -266,6 +287,8 @@ class EstimateReport:
     validation: Validation = field(default_factory=Validation)
     errors: list[ReadError] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    plateaus: list[dict[str, Any]] = field(default_factory=list)
+    rates: ReportedRates = field(default_factory=ReportedRates)
 
     def add(self, one: RequestEstimate, reliability: float = 1.0) -> None:
         """Take one request into everything."""
@@ -273,6 +296,8 @@ class EstimateReport:
             self.requests.append(one)
         self.totals.add(one, reliability)
         self.validation.add(one)
+        usage = ProviderUsage(input=one.input_reported, read=one.read_reported, written=one.written_reported)
+        self.rates.add(usage, source=one.source, conversation=one.lineage, model=one.model)
 
     def as_json(self) -> dict[str, Any]:
         """The published shape, all keys present."""
@@ -281,6 +306,8 @@ class EstimateReport:
             "requests": [one.as_json() for one in self.requests],
             "totals": self.totals.as_json(),
             "validation": self.validation.as_json(),
+            **self.rates.as_json(),
+            "plateaus": self.plateaus,
             "notes": self.notes,
             "errors": [error.as_json() for error in self.errors],
         }

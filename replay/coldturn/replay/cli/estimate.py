@@ -7,23 +7,18 @@ from typing import Annotated
 
 import typer
 
-from coldturn.analysis.curves.block_trace import BlockEstimation, read_block_trace
 from coldturn.analysis.estimates.estimation import Estimation
 from coldturn.analysis.estimates.estimator import RequestEstimator, registry_with
-from coldturn.analysis.estimates.registry import CannotEvaluateError, Registry
 from coldturn.analysis.estimates.report import EstimateReport
-from coldturn.analysis.estimates.ruleset import Parameters
 from coldturn.analysis.estimates.scope import EstimateOptions
 from coldturn.analysis.estimates.tokens import BytesWeigh, Weigh, tokenizer
 from coldturn.replay.cli.common import print_json, read_all, stdout, tell
+from coldturn.replay.cli.estimate_inputs import EstimateInputs, columns_of
 from coldturn.replay.cli.estimate_view import estimate_text, rules_json, rules_text, validation_text
 from coldturn.replay.cli.exit_codes import ExitCode
-from coldturn.replay.cli.inputs import Input
 from coldturn.replay.cli.options import Format, Json, Strict, usage_error
-from coldturn.traces.opening import opened
 
 LIST = "list"
-_BLOCK_HASHES = b'"hash_ids"'
 
 
 def estimate(  # noqa: PLR0913, PLR0917 - a command's options are its parameters
@@ -58,6 +53,14 @@ def estimate(  # noqa: PLR0913, PLR0917 - a command's options are its parameters
             "--tokenizer", metavar="NAME", help="Count tokens with a vocabulary, such as o200k_base."
         ),
     ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            "--columns",
+            metavar="NAME=COLUMN,...",
+            help="Columns of a table: input, cached, written, output, model, conversation, call, started.",
+        ),
+    ] = None,
     validate: Annotated[
         bool, typer.Option("--validate", help="Hold the estimates against what providers reported.")
     ] = False,
@@ -69,12 +72,15 @@ def estimate(  # noqa: PLR0913, PLR0917 - a command's options are its parameters
 
     Three columns stay apart: the ceiling (a cache without bounds), what the rules say should have hit, and
     what the provider reported. Rules are chosen by format, host and model; without any, nothing is guessed.
-    The text shows totals; --json has a row per request.
+    The text shows totals; --json has a row per request. Agents' sessions and tables of usage numbers (JSONL,
+    CSV, TSV) are estimated from their counts, call by call.
 
     Examples:
         coldturn estimate recordings/ --validate
 
         coldturn estimate trace.jsonl --rules vllm --set granularity=512 --capacity 10000
+
+        coldturn estimate calls.csv --columns input=prompt,cached=hits,conversation=run
 
         coldturn estimate --rules list
     """
@@ -92,7 +98,8 @@ def estimate(  # noqa: PLR0913, PLR0917 - a command's options are its parameters
     )
     report = EstimateReport(keep=json or validate)
     estimation = Estimation(RequestEstimator(options, registry), report)
-    reading = read_all(estimation, inputs, format_, lambda one: _blocks(one, estimation, options, registry))
+    reader = EstimateInputs(estimation, options, registry, columns_of(columns), format_)
+    reading = read_all(estimation, inputs, format_, first=reader.take)
     estimation.close()
     if json:
         print_json(report.as_json())
@@ -117,27 +124,6 @@ def _code(estimation: Estimation, reading: ExitCode, *, strict: bool) -> ExitCod
     if not report.totals.requests or (strict and report.errors):
         return ExitCode.UNUSABLE
     return ExitCode.FINE
-
-
-def _blocks(one: Input, estimation: Estimation, options: EstimateOptions, registry: Registry) -> bool:
-    """Take an input of block hashes; False when it is something else."""
-    if not isinstance(one.source, Path):
-        return False
-    rules = registry.named(options.rules) if options.rules is not None else None
-    with opened(one.source, one.name) as stream:
-        if _BLOCK_HASHES not in stream.readline():
-            return False
-        stream.seek(0)
-        parameters = options.settled(rules.parameters_for("")) if rules is not None else Parameters()
-        try:
-            trace = BlockEstimation(one.name, rules, parameters, estimation.report)
-        except CannotEvaluateError as error:
-            estimation.unanswered.append(error)
-            estimation.fail(one.name, error)
-            return True
-        for item in read_block_trace(stream, name=one.name):
-            trace.add(item)
-    return True
 
 
 def _pairs(given: list[str]) -> dict[str, str]:

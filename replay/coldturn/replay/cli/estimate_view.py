@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from coldturn.analysis.estimates.groups import ReportedRates
 from coldturn.analysis.estimates.prices import CostEstimate
 from coldturn.analysis.estimates.report import Difference, EstimateReport, Flag, RequestEstimate
 from coldturn.analysis.estimates.ruleset import RuleSet
+from coldturn.analysis.estimates.usage import UsageTotals
 from coldturn.analysis.rates import format_rate
 
 _SHOWN = 20
+_WORST = 5
+_NAME = 48
+"""Characters of a conversation's name that are shown, from its end: paths differ there."""
 _WORDS = {
     Difference.NONE: "equal",
     Difference.WITHIN_BLOCK: "within a block",
@@ -30,6 +35,8 @@ _FLAG_WORDS = {
     Flag.EARLIER_RESPONSE_MISSING: "continues a response that the recording does not hold",
     Flag.REASONING_INVALIDATED: "reasoning is sent again behind a prefix that changed; it counts for nothing",
     Flag.HIDDEN_INPUT: "the provider counts much more than was sent",
+    Flag.PREFIX_UNKNOWN: "nothing tells which earlier request it repeats, as of the first of a conversation",
+    Flag.READ_EXCEEDS_INPUT: "more was read or written than was sent; left out of all sums",
 }
 
 
@@ -55,6 +62,7 @@ def estimate_text(report: EstimateReport) -> str:
             "",
             *(f"{flag}: {count:,}  {_FLAG_WORDS[flag]}" for flag, count in sorted(totals.flags.items())),
         ]
+    lines += _rates(report.rates)
     if report.notes:
         lines += ["", *report.notes]
     return "\n".join(lines)
@@ -109,6 +117,27 @@ def rules_text(rules: Iterable[RuleSet]) -> str:
 def rules_json(rules: Iterable[RuleSet]) -> dict[str, Any]:
     """The registry for machines, in full."""
     return {"schema": "coldturn.rules/1", "rules": [one.model_dump(mode="json") for one in rules]}
+
+
+def _rates(rates: ReportedRates) -> Iterator[str]:
+    """Reported hit rates per model, and the conversations that cost most, where there are several."""
+    models = [(name or "(none named)", totals) for name, totals in rates.models.items() if totals.requests]
+    if len(models) > 1:
+        yield from (
+            "",
+            *_table([("model", "requests", "read", "of input", "hit rate"), *map(_totals, models)]),
+        )
+    worst = rates.worst(_WORST)
+    if len(worst) > 1:
+        named = [(conversation[-_NAME:], totals) for (_, conversation), totals in worst]
+        yield from ("", "conversations with most input that was not read (reported):")
+        yield from _table([("", "requests", "read", "of input", "hit rate"), *map(_totals, named)])
+
+
+def _totals(one: tuple[str, UsageTotals]) -> tuple[str, ...]:
+    name, totals = one
+    rate = format_rate(totals.read, totals.input)
+    return name, f"{totals.requests:,}", f"{totals.read:,}", f"{totals.input:,}", rate
 
 
 def _cost(cost: CostEstimate) -> str:

@@ -2,39 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from coldturn.traces.formats import (
     cassettes,
     claude_code,
     codex,
     har,
+    hash_trace,
     langfuse,
     mini_swe_agent,
     otlp,
     pi,
     prompt_log,
     requests,
+    usage_table,
 )
-from coldturn.traces.formats.model import Format, Head, Layout
+from coldturn.traces.formats.model import Format, Head
 from coldturn.traces.kinds import InputKind
-
-
-def _has(*keys: str) -> Callable[[Head], bool]:
-    """A format whose first object holds all of `keys`."""
-    return lambda head: head.layout is not Layout.TEXT and set(keys) <= head.keys
-
-
-_NOT_READ = (
-    Format(InputKind.HASH_TRACE, "a trace of block hashes", _has("hash_ids"), None, numbers=True),
-    Format(
-        InputKind.USAGE_TABLE,
-        "a table of usage numbers",
-        _has("prompt_tokens", "completion_tokens"),
-        None,
-        numbers=True,
-    ),
-)
 
 FORMATS: tuple[Format, ...] = (
     *cassettes.FORMATS,
@@ -46,7 +29,8 @@ FORMATS: tuple[Format, ...] = (
     *codex.FORMATS,
     *pi.FORMATS,
     *mini_swe_agent.FORMATS,
-    *_NOT_READ,
+    *hash_trace.FORMATS,
+    *usage_table.FORMATS,
     *requests.FORMATS,
 )
 

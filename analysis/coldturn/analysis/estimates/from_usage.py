@@ -1,0 +1,302 @@
+"""Estimates from usage numbers alone: what a call should have read, given the counts of the one before it.
+
+Without bytes one thing has to be assumed, and only where a conversation is known: that its prompts were
+appended to. A call goes on from the longest of the last few that is no longer than it is. Nothing is
+estimated for the first call of a conversation, of which nobody knows what was cached before it.
+
+The rules are the registry's. Where entries end at markers, which numbers do not show, the chain of the
+provider's own counts stands in: what the call before read and wrote is what this one can read.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from math import isfinite
+
+from coldturn.analysis.entries.request import CacheRequest
+from coldturn.analysis.estimates.hidden import HiddenGauge
+from coldturn.analysis.estimates.prices import CostEstimate, cost_of, day_of, price_of
+from coldturn.analysis.estimates.registry import CannotEvaluateError, NoRulesError, Registry, shipped
+from coldturn.analysis.estimates.report import BLOCK, Flag, RequestEstimate, Told
+from coldturn.analysis.estimates.ruleset import EntryModel, Parameters, RuleSet
+from coldturn.analysis.estimates.scope import EstimateOptions
+from coldturn.analysis.estimates.simulate import simulator
+from coldturn.analysis.estimates.usage import ProviderUsage
+from coldturn.reference.prefix.model import Surface
+from coldturn.reference.tokens import EstimatedTokens
+from coldturn.traces.usage_record import UsageRecord
+
+RECENT = 8
+"""Calls of a conversation that one may go on from: side calls and sub-agents stand in between."""
+
+_YEAR_2000 = 946_684_800
+"""Epoch seconds; a time before it counts from some zero of its own."""
+
+_SURFACES = (Surface.MESSAGES, Surface.CHAT_COMPLETIONS, Surface.RESPONSES)
+_OF_PROVIDER = {
+    "anthropic": (Surface.MESSAGES,),
+    "openai": (Surface.RESPONSES, Surface.CHAT_COMPLETIONS),
+    "deepseek": (Surface.CHAT_COMPLETIONS,),
+}
+
+
+@dataclass(slots=True)
+class ModelRules:
+    """What is known of one model in one source.
+
+    Attributes:
+        rules: None, with `problem`, when there are none.
+        gauge: Follows reported reads where a hidden message decides on them.
+    """
+
+    rules: RuleSet | None
+    parameters: Parameters
+    problem: CannotEvaluateError | None = None
+    gauge: HiddenGauge | None = None
+
+    @property
+    def current(self) -> Parameters:
+        """The parameters, with the hidden tokens that reported reads have shown so far."""
+        hidden = self.gauge.hidden if self.gauge is not None else None
+        return (
+            self.parameters
+            if hidden is None
+            else self.parameters.model_copy(update={"hidden_tokens": hidden})
+        )
+
+
+@dataclass(slots=True)
+class _Conversation:
+    recent: deque[UsageRecord] = field(default_factory=lambda: deque(maxlen=RECENT))
+    latest: float | None = None
+
+
+class UsageEstimator:
+    """Takes calls in the order of their source.
+
+    Args:
+        options: What a user asks for.
+        registry: The rules; those that ship with coldturn when None.
+    """
+
+    def __init__(self, options: EstimateOptions | None = None, registry: Registry | None = None) -> None:
+        self._options = options or EstimateOptions()
+        self._registry = registry or shipped()
+        self._models: dict[tuple[str, str, str], ModelRules] = {}
+        self._conversations: dict[tuple[str, str], _Conversation] = {}
+
+    def rules_of(self, source: str, model: str) -> Parameters | None:
+        """Parameters of a model's rules in a source that was read; None without rules."""
+        found = (
+            known for (named, called, _), known in self._models.items() if (named, called) == (source, model)
+        )
+        return next((known.parameters for known in found if known.rules is not None), None)
+
+    def observe(self, record: UsageRecord, *, number: int | None = None) -> Told:
+        """Take the next call of its source; what it goes on from is told by the counts.
+
+        Raises:
+            ParameterError: The user's parameters do not fit the rules.
+            UnknownRulesError: There are no rules of the name that was given.
+        """
+        known = self._conversations.setdefault((record.source, record.conversation), _Conversation())
+        before = parent_of(record, known.recent) if record.conversation else None
+        late = _tick(known, record.started)
+        known.recent.append(record)
+        return self.compare(record, before, number=number, flags=() if late is None else (late,))
+
+    def compare(
+        self,
+        record: UsageRecord,
+        before: UsageRecord | None,
+        *,
+        number: int | None = None,
+        surface: Surface | None = None,
+        url: str = "",
+        flags: Sequence[Flag] = (),
+    ) -> Told:
+        """Hold a call against the one that it goes on from.
+
+        Args:
+            record: The call.
+            before: The call whose prompt it repeats in full; None when that is not known.
+            number: Its number among the requests of its source; the record's own in its conversation if None.
+            surface: The request format, where the source tells it.
+            url: Where it was sent, as far as the source tells.
+            flags: What is odd about it besides.
+
+        Raises:
+            ParameterError: The user's parameters do not fit the rules.
+            UnknownRulesError: There are no rules of the name that was given.
+        """
+        key = record.source, record.model, surface.value if surface is not None else record.provider
+        opened = key not in self._models
+        if opened:
+            self._models[key] = self._open(record, surface, url)
+        known = self._models[key]
+        usage = usage_of_record(record)
+        read = expected(known, before, record) if usage.input is not None else None
+        if known.gauge is not None and usage.read:
+            known.gauge.add(usage.read)
+        all_flags = {
+            **dict.fromkeys(flags, True),
+            Flag.NO_RULES: known.rules is None,
+            Flag.HOST_ASSUMED: known.rules is not None and self._options.rules is None and "//" not in url,
+            Flag.PREFIX_UNKNOWN: before is None,
+            Flag.READ_EXCEEDS_INPUT: _exceeds(record),
+        }
+        row = _row(record, known, before, read, usage, number)
+        told = tuple(flag for flag in Flag if all_flags.get(flag))
+        problem = known.problem if opened else None
+        return Told(replace(row, flags=told), known.parameters.reliability, problem)
+
+    def _open(self, record: UsageRecord, surface: Surface | None, url: str) -> ModelRules:
+        try:
+            rules = self._choose(record, surface, url)
+            parameters = self._options.settled(rules.parameters_for(record.model))
+            simulator(rules, parameters, model=record.model)
+        except CannotEvaluateError as error:
+            return ModelRules(None, Parameters(minimum=0), error)
+        known = ModelRules(rules, parameters)
+        if parameters.interval is not None and "hidden_tokens" not in self._options.parameters:
+            known.gauge = HiddenGauge(parameters.interval, parameters.granularity)
+        return known
+
+    def _choose(self, record: UsageRecord, surface: Surface | None, url: str) -> RuleSet:
+        """The rules that a user names, or the first that fit a format that the call can have had."""
+        if self._options.rules is not None:
+            return self._registry.named(self._options.rules)
+        surfaces = (surface,) if surface is not None else _OF_PROVIDER.get(record.provider.lower(), _SURFACES)
+        missing: NoRulesError | None = None
+        for one in surfaces:
+            try:
+                return self._registry.choose(one, url, record.model)
+            except NoRulesError as error:
+                missing = missing or error
+        raise missing or NoRulesError("this surface", "", record.model)
+
+
+def parent_of(record: UsageRecord, recent: Sequence[UsageRecord]) -> UsageRecord | None:
+    """The call that one goes on from, as far as counts tell: the longest that is no longer than it is."""
+    if record.input_tokens is None:
+        return None
+    fits = [one for one in recent if one.input_tokens is not None and one.input_tokens <= record.input_tokens]
+    return max(reversed(fits), key=lambda one: one.input_tokens or 0, default=None)
+
+
+def expected(known: ModelRules, before: UsageRecord | None, record: UsageRecord) -> int | None:
+    """What a call reads by the rules when it repeats the whole prompt of another and goes on; None: unknown.
+
+    Args:
+        known: The rules of its model.
+        before: The call whose prompt it repeats.
+        record: The call itself.
+    """
+    rules = known.rules
+    if rules is None or before is None or before.input_tokens is None or record.input_tokens is None:
+        return None
+    match rules.model:
+        case EntryModel.EXPLICIT_RESOURCE:
+            return None
+        case EntryModel.WRITTEN_ENTRIES:
+            return _chained(known.parameters, before, record)
+        case _:
+            return _simulated(rules, known.current, before, record)
+
+
+def _chained(parameters: Parameters, before: UsageRecord, record: UsageRecord) -> int | None:
+    """What the call before read and wrote, while that lives; unknown where writes are not counted."""
+    if before.cached_tokens is None or before.written_tokens is None:
+        return None
+    entry = before.cached_tokens + before.written_tokens
+    age = _age(before, record)
+    lifetime = parameters.long_ttl if before.written_long_tokens else parameters.ttl
+    if age is not None and lifetime is not None and age > lifetime:
+        return 0
+    return min(entry, record.input_tokens or 0)
+
+
+def _simulated(rules: RuleSet, parameters: Parameters, before: UsageRecord, record: UsageRecord) -> int:
+    """Both calls through the rules' cache: the second repeats the first and what that answered."""
+    cache = simulator(rules, parameters, model=record.model)
+    first, whole = before.input_tokens or 0, record.input_tokens or 0
+    age = _age(before, record) or 0.0
+    cache.observe(CacheRequest(keys=(0,), ends=(first,), started=0.0, answer_tokens=before.output_tokens))
+    second = CacheRequest(keys=(0, 1), ends=(first, whole), started=age, answers=frozenset({0}))
+    return cache.observe(second).read
+
+
+def _age(before: UsageRecord, record: UsageRecord) -> float | None:
+    if before.started is None or record.started is None:
+        return None
+    return max(record.started - before.started, 0.0)
+
+
+def _tick(known: _Conversation, started: float | None) -> Flag | None:
+    if started is None or not isfinite(started):
+        return Flag.NO_TIME
+    if known.latest is not None and started < known.latest:
+        return Flag.TIME_GOES_BACK
+    known.latest = started
+    return None
+
+
+def _exceeds(record: UsageRecord) -> bool:
+    """Whether more was read or written than was sent: such counts are no truth of anything."""
+    if record.input_tokens is None:
+        return False
+    return (record.cached_tokens or 0) + (record.written_tokens or 0) > record.input_tokens
+
+
+def usage_of_record(record: UsageRecord) -> ProviderUsage:
+    """The counts of a call; none of input and reads when they contradict each other."""
+    if _exceeds(record):
+        return ProviderUsage(output=record.output_tokens)
+    return ProviderUsage(
+        input=record.input_tokens,
+        read=record.cached_tokens,
+        written=record.written_tokens,
+        written_long=record.written_long_tokens,
+        output=record.output_tokens,
+    )
+
+
+def _row(
+    record: UsageRecord,
+    known: ModelRules,
+    before: UsageRecord | None,
+    read: int | None,
+    usage: ProviderUsage,
+    number: int | None,
+) -> RequestEstimate:
+    rules = known.rules
+    shared = min(before.input_tokens or 0, usage.input or 0) if before is not None else 0
+    counts_writes = rules is not None and rules.model is EntryModel.WRITTEN_ENTRIES
+    return RequestEstimate(
+        source=record.source,
+        request=record.call if number is None else number,
+        entry=record.entry,
+        lineage=record.conversation or None,
+        model=record.model or None,
+        rules=rules.name if rules is not None else None,
+        input_reported=usage.input,
+        input_estimated=EstimatedTokens(usage.input or 0),
+        ceiling_estimated=EstimatedTokens(max(shared, read or 0)),
+        read_estimated=None if read is None else EstimatedTokens(read),
+        written_estimated=None if read is None or counts_writes else EstimatedTokens(0),
+        read_reported=usage.read,
+        written_reported=usage.written,
+        block=max(known.parameters.granularity, BLOCK),
+        cost_estimated=_cost(record, rules, usage),
+    )
+
+
+def _cost(record: UsageRecord, rules: RuleSet | None, usage: ProviderUsage) -> CostEstimate | None:
+    """By the prices of its day; of a table that counts from its own zero the latest ones."""
+    if rules is None:
+        return None
+    dated = record.started is not None and record.started > _YEAR_2000
+    price = price_of(rules, record.model, day_of(record.started) if dated else None)
+    return None if price is None else cost_of(usage, price)
