@@ -67,12 +67,12 @@ def test_a_growing_conversation_has_no_break() -> None:
 
 def test_every_key_of_the_published_shape_is_there() -> None:
     report = reported(chat("a"), chat("a", "b", system=SYSTEM.replace("careful", "careless")))
-    assert set(report) == {"schema", "lineages", "errors"}
+    assert set(report) == {"schema", "lineages", "causes", "errors"}
     assert report["schema"] == "coldturn.explain/1"
     (lineage,) = report["lineages"]
     assert set(lineage) == {
         *("id", "source", "provider", "surface", "model", "fidelity", "requests", "breaks", "tokens"),
-        *("settings_changed", "verdicts"),
+        *("settings_changed", "verdicts", "rules", "older"),
     }
     assert set(lineage["tokens"]) == {
         *("input_reported", "read_reported", "input_estimated", "read_estimated", "ceiling_estimated"),

@@ -50,10 +50,10 @@ def test_without_breaks_they_are_no_clean_bill(tmp_path: Path, capsys: pytest.Ca
     with pytest.raises(SystemExit):
         main(["explain", str(path)])
     out = capsys.readouterr().out
-    assert "settings differ: model, thinking" in out
-    assert "settings differ at 2 requests" in out
+    assert "model_changed  broken  request 1 after 0" in out
+    assert "settings differ, no rules to judge them by: thinking  request 3\n" in out
     for name, one in (("a.json", LOG[0]), ("b.json", LOG[1])):
         (tmp_path / name).write_text(json.dumps(one))
     with pytest.raises(SystemExit):
         main(["diff", str(tmp_path / "a.json"), str(tmp_path / "b.json")])
-    assert "settings differ: model, thinking" in capsys.readouterr().out
+    assert "model_changed  broken" in capsys.readouterr().out

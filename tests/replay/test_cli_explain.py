@@ -126,7 +126,7 @@ def breaks(ran: Ran) -> list[dict[str, Any]]:
 def test_repeats_are_folded(run: Run) -> None:
     bodies = [body("a", system=f"Clock 10:{minute:02}:00. {SYSTEM}") for minute in range(9)]
     ran = run("explain", written("log.jsonl", *bodies))
-    assert "the same again at request 2-8" in ran.out
+    assert "requests 2-8: the same (another " in ran.out
     assert len(ran.out.splitlines()) <= 14
 
 

@@ -127,6 +127,7 @@ class Explainer:
         parent = None if placed.parent_index is None else self._numbers[placed.parent_index]
         index = None if parent is None else placed.parent_index
         observed = self.judge.observe(exchange, request, reply, index=placed.index, parent=index)
+        lineage.rules = observed.sent.known.name
         found = self._judge(observed, number, lineage, parent, placed)
         lineage.count(_verdict(found, placed))
         if self.compared is not None:

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from coldturn.analysis.breaks.settings import SettingsChange
+from coldturn.analysis.rates import rate
 from coldturn.reference.prefix.model import Fidelity, Surface, Zone
 from coldturn.reference.tokens import EstimatedTokens, ReportedTokens
 
@@ -33,6 +34,11 @@ class Verdict(StrEnum):
     def unplanned(self) -> bool:
         """Whether checks count it."""
         return self in (Verdict.BROKEN, Verdict.UNKNOWN)
+
+    @property
+    def costs(self) -> bool:
+        """Whether tokens were lost that nobody meant to lose."""
+        return self not in (Verdict.PLANNED, Verdict.BROKEN_HARMLESS, Verdict.INTACT, Verdict.COLD_START)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +165,8 @@ class LineageReport:
         fidelity: The lowest of its requests.
         settings_changed: Requests whose settings differ from their parent's, also where that costs nothing.
         verdicts: How many requests have which verdict; the first of a lineage is a `cold_start`.
+        older: Name of the older one of two inputs that were compared; None in a recording.
+        rules: Cache rules that judged its latest request; None where bytes alone did.
     """
 
     id: str
@@ -172,6 +180,8 @@ class LineageReport:
     tokens: Tokens = field(default_factory=Tokens)
     settings_changed: list[SettingsChange] = field(default_factory=list)
     verdicts: dict[Verdict, int] = field(default_factory=dict)
+    rules: str | None = None
+    older: str | None = None
 
     def count(self, verdict: Verdict) -> None:
         """Count a request's verdict."""
@@ -197,6 +207,21 @@ class ReadError:
         return {"source": self.source, "entry": self.entry, "message": self.message}
 
 
+@dataclass(frozen=True, slots=True)
+class CauseRow:
+    """All findings of one cause and verdict.
+
+    Attributes:
+        share: Of all tokens lost to findings that cost (estimated); None for planned and harmless ones.
+    """
+
+    cause: str
+    verdict: Verdict
+    breaks: int
+    lost_tokens_estimated: int
+    share: float | None
+
+
 @dataclass(slots=True)
 class Report:
     """Everything `explain` found."""
@@ -214,11 +239,27 @@ class Report:
         """All findings, lineage by lineage."""
         return [found for lineage in self.lineages for found in lineage.breaks]
 
+    @property
+    def causes(self) -> list[CauseRow]:
+        """Findings by cause and verdict, what costs most first; planned and harmless ones last."""
+        counts: dict[tuple[Verdict, str], list[int]] = {}
+        for found in self.breaks:
+            counted = counts.setdefault((found.verdict, found.cause), [0, 0])
+            counted[0] += 1
+            counted[1] += found.lost_tokens_estimated
+        lost = sum(tokens for (verdict, _), (_, tokens) in counts.items() if verdict.costs)
+        rows = [
+            CauseRow(cause, verdict, breaks, tokens, rate(tokens, lost) if verdict.costs else None)
+            for (verdict, cause), (breaks, tokens) in counts.items()
+        ]
+        return sorted(rows, key=lambda row: (not row.verdict.costs, -row.lost_tokens_estimated, -row.breaks))
+
     def as_json(self) -> dict[str, Any]:
         """The published shape, all keys present."""
         return {
             "schema": SCHEMA,
             "lineages": [asdict(lineage) for lineage in self.lineages],
+            "causes": [asdict(row) for row in self.causes],
             "errors": [error.as_json() for error in self.errors],
         }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from coldturn.analysis.breaks.findings import Finding, LineageReport, ReadError, Report
 from coldturn.analysis.breaks.pair import PairOptions, finding_of
@@ -43,7 +44,7 @@ class NamedText:
 def explain_pair(
     older: Exchange, newer: Exchange, options: PairOptions, judge: Judge | None = None
 ) -> Report:
-    """Compare two requests, the older one as the parent.
+    """Compare two requests, the older one as the parent; `LineageReport.older` keeps its name.
 
     Args:
         older: The parent.
@@ -62,6 +63,7 @@ def explain_pair(
     lineage = LineageReport(
         id=PAIR,
         source=newer.source,
+        older=older.source,
         provider=child.provider,
         surface=child.surface,
         model=child.model,
@@ -69,7 +71,7 @@ def explain_pair(
     )
     if keys := changed_settings(parent, child):
         lineage.settings_changed.append(SettingsChange(1, 0, keys))
-    found = _judged(older, newer, parent, child, options, judge or Judge())
+    found, lineage.rules = _judged((older, parent), (newer, child), options, judge or Judge())
     report = _report(lineage, parent, child, found)
     report.errors += [
         ReadError(one.source, one.entry, NO_TEXT)
@@ -86,7 +88,13 @@ def explain_texts(older: NamedText, newer: NamedText, options: PairOptions) -> R
     """
     parent, child = _as_instructions(older.content), _as_instructions(newer.content)
     lineage = LineageReport(
-        id=PAIR, source=newer.name, provider=None, surface=None, model=None, fidelity=child.fidelity
+        id=PAIR,
+        source=newer.name,
+        older=older.name,
+        provider=None,
+        surface=None,
+        model=None,
+        fidelity=child.fidelity,
     )
     found = _compare(parent, child, options)
     if found is not None:
@@ -104,17 +112,17 @@ def _compare(parent: PromptRequest, child: PromptRequest, options: PairOptions) 
     return finding_of(parent, child, compare(parent, child), options)
 
 
+_Read: TypeAlias = tuple[Exchange, PromptRequest]
+
+
 def _judged(
-    older: Exchange,
-    newer: Exchange,
-    parent: PromptRequest,
-    child: PromptRequest,
-    options: PairOptions,
-    judge: Judge,
-) -> Finding | None:
-    judge.observe(older, parent, reply_of(older, parent), index=0)
-    observed = judge.observe(newer, child, reply_of(newer, child), index=1, parent=0)
-    return judge.judge(observed, parent, compare(parent, child), options)
+    older: _Read, newer: _Read, options: PairOptions, judge: Judge
+) -> tuple[Finding | None, str | None]:
+    """The finding of a pair, and the rules that judged it."""
+    judge.observe(*older, reply_of(*older), index=0)
+    observed = judge.observe(*newer, reply_of(*newer), index=1, parent=0)
+    found = judge.judge(observed, older[1], compare(older[1], newer[1]), options)
+    return found, observed.sent.known.name
 
 
 def _report(

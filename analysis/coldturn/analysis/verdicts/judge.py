@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -140,10 +140,10 @@ class Judge:
             thresholds=self.thresholds,
             missing=observed.exchange.parts_missing,
             look=observed.look,
-            ancestors=tuple(self._ancestors(was)),
+            ancestors=lambda: self._ancestors(was),
         )
-        self._follow(observed, was, intact=comparison.stable)
         judged = combined(case, found, options, started=observed.exchange.started)
+        _follow(observed, was, intact=comparison.stable)
         diagnosis = observed.reply.diagnosis if observed.reply else None
         return with_vendor(case, judged, diagnosis, options)
 
@@ -169,16 +169,15 @@ class Judge:
             yield held
             one = held
 
-    def _follow(self, observed: Observed, was: Sent, *, intact: bool) -> None:
-        """Note that a request repeats its parent, whose entries it used by that."""
-        if not intact:
-            return
-        self._sent[observed.index] = replace(observed.sent, intact=True)
-        started = observed.sent.started
-        index = observed.sent.parent
-        if index is None or started is None or (was.latest is not None and was.latest >= started):
-            return
-        self._sent[index] = replace(was, latest=started)
+
+def _follow(observed: Observed, was: Sent, *, intact: bool) -> None:
+    """Note that a request repeats its parent, whose entries it used by that."""
+    if not intact:
+        return
+    observed.sent.intact = True
+    started = observed.sent.started
+    if started is not None and (was.latest is None or was.latest < started):
+        was.latest = started
 
 
 def _stable_bytes(comparison: Comparison) -> int:

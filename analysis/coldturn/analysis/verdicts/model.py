@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from coldturn.analysis.breaks.findings import Verdict
+from coldturn.analysis.entries.prefix import Grid
 from coldturn.analysis.estimates.ruleset import EntryModel, Parameters, RuleSet
 from coldturn.analysis.estimates.usage import ProviderUsage
 from coldturn.analysis.verdicts.entry_book import Look, Places
@@ -43,12 +45,19 @@ class Known:
 
     Attributes:
         named: A user named them, whatever the recording says.
+        grid: Where a match may end.
     """
 
     rules: RuleSet | None
     parameters: Parameters
     problem: str | None = None
     named: bool = False
+    grid: Grid = field(default_factory=Grid)
+
+    @property
+    def name(self) -> str | None:
+        """Their name; None without any."""
+        return None if self.rules is None else self.rules.name
 
     @property
     def model(self) -> EntryModel | None:
@@ -56,9 +65,9 @@ class Known:
         return None if self.rules is None else self.rules.model
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Sent:
-    """What later requests need to know of one request.
+    """What later requests need to know of one request; they change `intact` and `latest`.
 
     Attributes:
         bytes: Content bytes.
@@ -109,6 +118,10 @@ class Sent:
         return self.input / self.bytes if self.input and self.bytes else None
 
 
+def _nobody() -> Iterator[Sent]:
+    return iter(())
+
+
 @dataclass(frozen=True, slots=True)
 class Case:
     """A request beside the one that it continues.
@@ -118,7 +131,7 @@ class Case:
         stable_bytes: Content bytes of the parent without a tagged block at its end.
         missing: Zones that the recording does not hold.
         look: Which entries the child finds, where a provider reads written ones only.
-        ancestors: What is known of earlier requests that the parent repeats, the nearest first.
+        ancestors: Tells what is known of earlier requests that the parent repeats, the nearest first.
     """
 
     parent: PromptRequest
@@ -130,7 +143,7 @@ class Case:
     thresholds: Thresholds = field(default_factory=Thresholds)
     missing: frozenset[Zone] = frozenset()
     look: Look | None = None
-    ancestors: tuple[Sent, ...] = ()
+    ancestors: Callable[[], Iterator[Sent]] = _nobody
 
     @property
     def known(self) -> Known:
@@ -151,6 +164,17 @@ class Case:
     def text_offset(self) -> int:
         """Content bytes that both have in common, at most the parent's stable part."""
         return self.stable_bytes if self.comparison.stable else self.comparison.common_bytes
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing but text and settings can tell anything: no times, no report, no markers."""
+        return (
+            self.now.usage.read is None
+            and self.gap is None
+            and self.now.envelope is None
+            and not self.known.named
+            and self.known.model is not EntryModel.WRITTEN_ENTRIES
+        )
 
     def tokens(self, size: int) -> EstimatedTokens:
         """Tokens of so many content bytes, by what the provider counted of the parent or the child."""

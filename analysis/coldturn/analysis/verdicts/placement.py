@@ -54,7 +54,7 @@ def _written(case: Case) -> Iterator[Named]:
         return
     tokens = written_tokens(case)
     if not tokens:
-        yield from _too_small(case, case.tokens(deepest.bytes))
+        yield from _too_small(case, case.tokens(deepest.bytes), asked=bool(case.child.markers))
     elif not case.look.repeats(deepest):
         yield from _not_repeated(case, deepest)
     elif deepest.boundary not in case.look.looked:
@@ -125,7 +125,7 @@ def _sizes(case: Case) -> Iterator[Named]:
     if case.known.model is EntryModel.EXPLICIT_RESOURCE or case.by_reference:
         return
     if tokens < minimum:
-        yield from _too_small(case, tokens)
+        yield from _too_small(case, tokens, asked=False)
         return
     block = parameters.granularity
     if tokens < block and (case.known.named or (case.now.usage.read == 0 and tokens * _NEAR >= block)):
@@ -133,11 +133,11 @@ def _sizes(case: Case) -> Iterator[Named]:
         yield Named("below_block_floor", Verdict.BROKEN_HARMLESS, _size_confidence(case), evidence)
 
 
-def _too_small(case: Case, tokens: int) -> Iterator[Named]:
+def _too_small(case: Case, tokens: int, *, asked: bool) -> Iterator[Named]:
     """Told where somebody asked for an entry, or where it was nearly large enough and nothing was read."""
     minimum = case.known.parameters.minimum or 0
     near = case.now.usage.read == 0 and tokens * _NEAR >= minimum
-    if not (near or case.known.named or case.child.markers):
+    if not (near or asked or case.known.named):
         return
     counted = "" if _size_confidence(case) is Confidence.OBSERVED else " (estimated)"
     evidence = f"{tokens_words(tokens)}{counted}, and below {minimum:,} nothing is kept"

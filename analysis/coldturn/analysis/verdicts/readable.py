@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from coldturn.analysis.estimates.ruleset import EntryModel
-from coldturn.analysis.estimates.simulate import grid_of
 from coldturn.analysis.verdicts.model import Case, Sent
 from coldturn.reference.tokens import EstimatedTokens
 
@@ -59,11 +58,10 @@ def _is_written(case: Case) -> bool:
 
 
 def _whole(case: Case) -> int | None:
-    parameters = case.was.known.parameters
     match case.was.known.model:
         case EntryModel.LONGEST_PREFIX:
             tokens = parent_tokens(case)
-            return grid_of(parameters).read(min(tokens, case.input_tokens), case.input_tokens)
+            return case.was.known.grid.read(min(tokens, case.input_tokens), case.input_tokens)
         case EntryModel.WHOLE_UNITS:
             return _unit(case, case.was, parent_tokens(case))
         case EntryModel.WRITTEN_ENTRIES:
@@ -91,12 +89,11 @@ def _cached(case: Case, size: int) -> int:
 
 
 def _left(case: Case, kept_bytes: int) -> int:
-    parameters = case.known.parameters
     match case.known.model:
         case EntryModel.LONGEST_PREFIX:
-            return grid_of(parameters).read(case.tokens(kept_bytes), case.input_tokens)
+            return case.known.grid.read(case.tokens(kept_bytes), case.input_tokens)
         case EntryModel.WHOLE_UNITS:
-            fitting = (one for one in case.ancestors if one.bytes <= kept_bytes)
+            fitting = (one for one in case.ancestors() if one.bytes <= kept_bytes)
             unit = next(fitting, None)
             return 0 if unit is None else _unit(case, unit, case.tokens(unit.bytes))
         case EntryModel.WRITTEN_ENTRIES:

@@ -12,6 +12,7 @@ from coldturn.analysis.estimates.registry import (
 )
 from coldturn.analysis.estimates.ruleset import EntryModel, Parameters, RuleSet
 from coldturn.analysis.estimates.scope import EstimateOptions
+from coldturn.analysis.estimates.simulate import grid_of
 from coldturn.analysis.verdicts.model import Known
 from coldturn.reference.prefix.request import PromptRequest
 
@@ -27,7 +28,7 @@ class Rulebook:
     """
 
     def __init__(self, options: EstimateOptions | None = None, registry: Registry | None = None) -> None:
-        self._options = options or EstimateOptions()
+        self.options = options or EstimateOptions()
         self._registry = registry or shipped()
         self._known: dict[tuple[str, str, str], Known] = {}
 
@@ -45,17 +46,17 @@ class Rulebook:
         return found
 
     def _choose(self, request: PromptRequest, url: str) -> Known:
-        named = self._options.rules is not None
+        named = self.options.rules is not None
         try:
             rules = (
-                self._registry.named(self._options.rules)
-                if self._options.rules is not None
+                self._registry.named(self.options.rules)
+                if self.options.rules is not None
                 else self._registry.choose(request.surface, url, request.model)
             )
-            parameters = _complete(rules, self._options, request.model or "")
+            parameters = _complete(rules, self.options, request.model or "")
         except CannotEvaluateError as error:
             return Known(None, _NOTHING, error.reason, named)
-        return Known(rules, parameters, None, named)
+        return Known(rules, parameters, None, named, grid_of(parameters))
 
 
 def host_of(url: str) -> str:

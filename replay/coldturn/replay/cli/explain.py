@@ -13,18 +13,24 @@ from coldturn.analysis.breaks.from_spans import add_trace
 from coldturn.analysis.breaks.pair import PairOptions
 from coldturn.analysis.breaks.texts import explain_texts
 from coldturn.analysis.estimates.estimator import RequestEstimator
-from coldturn.reference.prefix.causes import REMEDIES
+from coldturn.analysis.verdicts.aliases import WORDS, matches
+from coldturn.analysis.verdicts.remedies import ALL_REMEDIES
 from coldturn.replay.cli.common import exit_code, print_json, read_all, stdout, tell_errors
 from coldturn.replay.cli.exit_codes import ExitCode
 from coldturn.replay.cli.inputs import Input
+from coldturn.replay.cli.judging import DEFAULT, judge_of
 from coldturn.replay.cli.options import (
     Context,
     FailOn,
     Format,
     Json,
+    MissShare,
+    MissTokens,
     NoContent,
     RequestNumber,
+    SetParameter,
     Strict,
+    UseRules,
     refuse_with_text,
     usage_error,
 )
@@ -32,7 +38,7 @@ from coldturn.replay.cli.render import Renderer
 from coldturn.replay.cli.texts import two_texts
 
 ANY = "any"
-NAMED_CAUSES = frozenset(REMEDIES) | {"unknown"}
+NAMED_CAUSES = frozenset(ALL_REMEDIES)
 
 
 def explain(  # noqa: PLR0913, PLR0917 - a command's options are its parameters
@@ -50,26 +56,41 @@ def explain(  # noqa: PLR0913, PLR0917 - a command's options are its parameters
     strict: Strict = False,
     no_content: NoContent = False,
     format_: Format = None,
+    rules: UseRules = None,
+    set_: SetParameter = None,
+    miss_tokens: MissTokens = DEFAULT.tokens,
+    miss_share: MissShare = DEFAULT.share,
 ) -> None:
     """Name every prefix break in recorded requests: where, why, what it cost and what to do.
 
-    Inputs are request bodies (JSON), JSONL of them, or vcrpy cassettes.
+    Text, settings, markers, times and reported usage are looked at; what a break cost follows the cache rules
+    of its provider. Requests are numbered from 0.
 
     Examples:
         coldturn explain cassette.yaml
 
         coldturn explain recordings/ --fail-on any --json
+
+        coldturn explain engine.jsonl --rules vllm --set granularity=784
     """
     wanted = _causes(fail_on or [])
     options = PairOptions(content=not no_content, context=context)
     if text:
         refuse_with_text(
-            {"--request": request is not None, "--format": format_ is not None, "--strict": strict}
+            {
+                "--request": request is not None,
+                "--format": format_ is not None,
+                "--strict": strict,
+                "--rules": rules is not None,
+                "--set": bool(set_),
+            }
         )
         report, reading = explain_texts(*two_texts(inputs), options), ExitCode.FINE
     else:
         # What caches could have served stands in the JSON only.
-        explainer = Explainer(options, RequestEstimator() if json else None)
+        judge = judge_of(rules, set_, miss_tokens=miss_tokens, miss_share=miss_share)
+        estimator = RequestEstimator(judge.rulebook.options) if json else None
+        explainer = Explainer(options, estimator, judge=judge)
         reading = read_all(explainer, inputs, format_, lambda one: _from_spans(explainer.report, one))
         report = explainer.report
         if request is not None and 0 < explainer.most_requests <= request:
@@ -120,16 +141,18 @@ def fails(report: Report, wanted: frozenset[str]) -> bool:
     for found in report.breaks:
         if ANY in wanted and found.verdict.unplanned:
             return True
-        if wanted & {found.cause, *(later.cause for later in found.later)}:
+        others = {one.cause for one in found.later} | {one.cause for one in found.alongside}
+        if wanted & {found.cause, *others} or any(matches(word, found) for word in wanted & WORDS):
             return True
     return False
 
 
 def _causes(names: list[str]) -> frozenset[str]:
     wanted = frozenset(names)
-    unknown = sorted(wanted - NAMED_CAUSES - {ANY})
+    unknown = sorted(wanted - NAMED_CAUSES - WORDS - {ANY})
     if unknown:
         raise usage_error(
-            f"--fail-on {unknown[0]}: no such cause; use any, or one of {', '.join(sorted(NAMED_CAUSES))}"
+            f"--fail-on {unknown[0]}: no such cause; use any, or one of {', '.join(sorted(NAMED_CAUSES))}; "
+            f"or a provider's word: {', '.join(sorted(WORDS - NAMED_CAUSES))}"
         )
     return wanted

@@ -1,0 +1,80 @@
+"""The end of what `explain` prints: how many breaks, by which causes, and what the provider reported."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from rich.text import Text
+
+from coldturn.analysis.breaks.findings import CauseRow, Report, Verdict
+from coldturn.analysis.rates import format_rate
+from coldturn.replay.cli.finding_view import MEANINGS, STYLES, WORDS, counted
+
+_FEW = 1
+"""Rows up to which a table says no more than the line above it."""
+
+
+def summary(report: Report) -> Iterator[Text]:
+    """Lines that sum a report up; none for an empty one."""
+    if not report.requests:
+        return
+    rows = report.causes
+    yield _totals(report, rows)
+    if len(rows) > _FEW:
+        yield from _table(rows)
+    yield from _reported(report)
+    yield from _legend(rows)
+
+
+def _totals(report: Report, rows: list[CauseRow]) -> Text:
+    conversations = sum(lineage.requests > 0 for lineage in report.lineages)
+    line = Text(f"{counted(report.requests, 'request')} in {counted(conversations, 'conversation')}: ")
+    unplanned = [row for row in rows if row.verdict.unplanned]
+    breaks = sum(row.breaks for row in unplanned)
+    if not unplanned:
+        line.append("no unplanned break", style="bold green")
+    else:
+        line.append(counted(breaks, "unplanned break"), style="bold red")
+        causes: Counter[str] = Counter()
+        for row in unplanned:
+            causes[row.cause] += row.breaks
+        if len(rows) <= _FEW:
+            line.append(" (" + ", ".join(f"{cause} {count}" for cause, count in causes.most_common()) + ")")
+        tokens = sum(row.lost_tokens_estimated for row in unplanned)
+        line.append(f", about {counted(tokens, 'token')} lost (estimated)")
+    others: Counter[Verdict] = Counter()
+    for row in rows:
+        if not row.verdict.unplanned:
+            others[row.verdict] += row.breaks
+    for verdict, count in others.items():
+        line.append(f", {count} {WORDS[verdict]}")
+    return line
+
+
+def _table(rows: list[CauseRow]) -> Iterator[Text]:
+    wide = max(len(row.cause) for row in rows)
+    lost = sum(row.lost_tokens_estimated for row in rows if row.verdict.costs)
+    yield Text(f"  {'cause':<{wide}}  requests  tokens lost (estimated)   share", style="dim")
+    for row in rows:
+        share = format_rate(row.lost_tokens_estimated, lost) if row.verdict.costs else "-"
+        line = Text("  ").append(f"{row.cause:<{wide}}", style=STYLES[row.verdict])
+        line.append(f"  {row.breaks:>8,}  {row.lost_tokens_estimated:>23,}  {share:>6}")
+        yield line.append(f"  {WORDS[row.verdict]}", style="dim")
+
+
+def _reported(report: Report) -> Iterator[Text]:
+    sent = sum(lineage.tokens.input_reported or 0 for lineage in report.lineages)
+    read = [lineage.tokens.read_reported for lineage in report.lineages]
+    known = [tokens for tokens in read if tokens is not None]
+    if sent and known:
+        rate = format_rate(sum(known), sent)
+        yield Text(
+            f"  reported: {sum(known):,} of {counted(sent, 'input token')} read from the cache, {rate}"
+        )
+
+
+def _legend(rows: list[CauseRow]) -> Iterator[Text]:
+    for verdict in dict.fromkeys(row.verdict for row in rows):
+        if verdict in MEANINGS:
+            yield Text(f"  {WORDS[verdict]}: {MEANINGS[verdict]}", style="dim")
