@@ -134,6 +134,7 @@ class RequestEstimator:
             block=max(scope.parameters.granularity, BLOCK),
             flags=tuple(flag for flag, holds in flags.items() if holds),
             cost_estimated=_cost(exchange, request, scope, usage),
+            diagnosis=reply.diagnosis if reply else None,
         )
         return Told(row, scope.parameters.reliability, scope.problem if opened else None)
 

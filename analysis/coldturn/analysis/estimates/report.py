@@ -16,8 +16,10 @@ from coldturn.analysis.estimates.groups import ReportedRates
 from coldturn.analysis.estimates.prices import CostEstimate
 from coldturn.analysis.estimates.registry import CannotEvaluateError
 from coldturn.analysis.estimates.usage import ProviderUsage
+from coldturn.analysis.estimates.vendor import Reconciliation, vendor_json
 from coldturn.analysis.rates import rate
 from coldturn.reference.tokens import EstimatedTokens, ReportedTokens
+from coldturn.reference.wire.model import CacheDiagnosis
 
 SCHEMA = "coldturn.estimate/1"
 BLOCK = 128
@@ -67,6 +69,7 @@ class RequestEstimate:
         written_estimated: The same of writes, where a provider counts them; else 0.
         block: Tokens within which an estimate counts as close.
         cost_estimated: From reported usage and dated prices; None without either.
+        diagnosis: The provider's own, None when the recording holds none.
     """
 
     source: str
@@ -85,6 +88,7 @@ class RequestEstimate:
     block: int = BLOCK
     flags: tuple[Flag, ...] = ()
     cost_estimated: CostEstimate | None = None
+    diagnosis: CacheDiagnosis | None = None
 
     @property
     def difference(self) -> Difference | None:
@@ -118,6 +122,7 @@ class RequestEstimate:
             "written_reported": self.written_reported,
             "difference": self.difference,
             "flags": list(self.flags),
+            "vendor": vendor_json(self.diagnosis),
         }
 
 
@@ -278,6 +283,7 @@ class EstimateReport:
         notes: Sentences for people about what reported numbers reveal.
         plateaus: The same for machines, where a small read recurs.
         rates: Reported hit rates per model and conversation.
+        vendor: Providers' own diagnoses beside what the rules say.
         keep: Whether `requests` is filled; without it memory does not grow with the number of requests.
     """
 
@@ -289,6 +295,7 @@ class EstimateReport:
     notes: list[str] = field(default_factory=list)
     plateaus: list[dict[str, Any]] = field(default_factory=list)
     rates: ReportedRates = field(default_factory=ReportedRates)
+    vendor: Reconciliation = field(default_factory=Reconciliation)
 
     def add(self, one: RequestEstimate, reliability: float = 1.0) -> None:
         """Take one request into everything."""
@@ -296,6 +303,7 @@ class EstimateReport:
             self.requests.append(one)
         self.totals.add(one, reliability)
         self.validation.add(one)
+        self.vendor.add(one.diagnosis, one.read_estimated, one.read_reported, one.block)
         usage = ProviderUsage(input=one.input_reported, read=one.read_reported, written=one.written_reported)
         self.rates.add(usage, source=one.source, conversation=one.lineage, model=one.model)
 
@@ -307,6 +315,7 @@ class EstimateReport:
             "totals": self.totals.as_json(),
             "validation": self.validation.as_json(),
             **self.rates.as_json(),
+            "vendor": self.vendor.as_json(),
             "plateaus": self.plateaus,
             "notes": self.notes,
             "errors": [error.as_json() for error in self.errors],

@@ -67,7 +67,7 @@ class Places:
     Attributes:
         refused: Why the provider would answer 400; None when it would not.
         marked: Whether it asks for any entry, refused or not.
-        reasoning: Blocks of reasoning that the provider keeps of it.
+        reasoning: Blocks of reasoning in it that a server drops later.
     """
 
     refused: str | None
@@ -132,7 +132,9 @@ class EntryBook:
         self._use(layout, placed, started)
         for entry in entries:
             self._write(entry, started, answered)
-        reasoning = sum(unit.kind is BlockKind.REASONING for unit in layout.units)
+        reasoning = 0
+        if self._parameters.strips_thinking:
+            reasoning = sum(unit.kind is BlockKind.REASONING for unit in layout.units)
         marked = bool(placed.writes or placed.refused)
         return Places(placed.refused, marked, entries, reasoning), look
 

@@ -63,6 +63,8 @@ def estimate_text(report: EstimateReport) -> str:
             *(f"{flag}: {count:,}  {_FLAG_WORDS[flag]}" for flag, count in sorted(totals.flags.items())),
         ]
     lines += _rates(report.rates)
+    if told := report.vendor.sentences():
+        lines += ["", *told]
     if report.notes:
         lines += ["", *report.notes]
     return "\n".join(lines)
