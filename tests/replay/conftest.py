@@ -41,6 +41,8 @@ def write_tape(tmp_path: Path) -> WriteTape:
 
         def answer(_: httpx2.Request) -> httpx2.Response:
             body = next(answers)
+            if isinstance(body, bytes):
+                return httpx2.Response(200, headers={"content-type": AWS_EVENTS}, content=body)
             if isinstance(body, str):
                 return httpx2.Response(200, headers={"content-type": "text/event-stream"}, text=body)
             return httpx2.Response(200, json=body)
@@ -59,6 +61,7 @@ def write_tape(tmp_path: Path) -> WriteTape:
     return write
 
 
+AWS_EVENTS = "application/vnd.amazon.eventstream"
 TOOLS = ("read_file", "write_file")
 
 

@@ -19,7 +19,7 @@ from coldturn.reference.prefix.recognise import recognise_surface
 from coldturn.reference.prefix.splice import read_again
 from coldturn.reference.prefix.unloaded import only_appends, set_aside
 
-__all__ = ["PromptRequest", "read_request", "recognise_surface"]
+__all__ = ["PromptRequest", "model_in", "read_request", "recognise_surface"]
 
 _markers_of = attrgetter("markers")
 _MODEL_IN_PATH = re.compile(r"/(?:models?|tunedModels|endpoints)/([^/:]+(?::\d+)?)")
@@ -223,11 +223,13 @@ def read_request(
     """
     path = urlsplit(url).path.rstrip("/") if url else ""
     reading = read_again(body, surface, path)
-    model = reading.envelope.model or (_model_in(path) if path else None)
+    model = reading.envelope.model or (model_in(url) if path else None)
     return PromptRequest(reading, body=body, model=model, labels=labels, fidelity=fidelity)
 
 
-def _model_in(path: str) -> str | None:
+def model_in(url: str) -> str | None:
+    """The model that an address names, as those of Bedrock, Gemini and Vertex do; else None."""
+    path = urlsplit(url).path.rstrip("/")
     bedrock = _BEDROCK_MODEL.search(path)
     if bedrock is not None:
         return unquote(bedrock[1])

@@ -70,7 +70,7 @@ def _exchanges(recording: Recording) -> Iterable[ModelExchange]:
         if surface is None:
             continue
         try:
-            asked = read_request(surface, entry.request_body)
+            asked = read_request(surface, entry.request_body, entry.url)
             reply = decode_reply(surface, entry.body, entry.content_type)
         except (ColdturnError, ValueError):
             # A refused or damaged exchange decided nothing; `explain` is where its error is reported.

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from coldturn.reference.prefix.model import Surface
 from coldturn.reference.previews import READER_NAME
 from coldturn.reference.prompt.skills import SKILL_TOOL_NAME
 from coldturn.reference.spec import AgentSpec, ConnectionSpec, LocalToolSpec
 from coldturn.reference.surface import meta
-from coldturn.reference.wire.model import ToolCall
+from coldturn.reference.wire.model import RENDERED_SURFACES, ToolCall
 from coldturn.replay.errors import NothingToReplayError
 from coldturn.replay.playback.endpoints import Endpoint, endpoints_of
 from coldturn.replay.playback.recording import Recording
@@ -125,13 +126,19 @@ def _from_conversations(
         for name, tool in shown.items()
         if name in reader.local or (name not in _RESERVED and not calls.candidates(name))
     ]
+    rendered = first.surface in RENDERED_SURFACES
+    notes = conversations.notes if rendered else (*conversations.notes, _not_rendered(first.surface))
     spec = {
-        "surface": first.surface,
+        "surface": first.surface if rendered else Surface.RESPONSES,
         "model": first.model or AgentSpec().model,
         "instructions": first.system,
         "local_tools": tuple(_local_tools(local, reader.local - shown.keys())),
     }
-    return _script(recording, endpoints, _Derived(turns, spec, reader.unmapped, conversations.notes))
+    return _script(recording, endpoints, _Derived(turns, spec, reader.unmapped, notes))
+
+
+def _not_rendered(surface: Surface) -> str:
+    return f"requests of {surface.value} are only read: the replay renders {Surface.RESPONSES.value} instead"
 
 
 class _TurnReader:

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from coldturn.reference.prefix.model import Surface
+from coldturn.reference.prefix.request import model_in
 from coldturn.reference.prompt.zones import SUFFIX_TAG
+from coldturn.replay.sessions.clouds import as_messages
 
 _OWN_SUFFIX = re.compile(
     rf"<{SUFFIX_TAG}>\n(?:Current date and time: |## (?:Notices|Reminders|Discovered Tools)\n)"
@@ -69,8 +71,13 @@ class _Item:
     is_error: bool = False
 
 
-def read_request(surface: Surface, body: bytes) -> AskedModel:
+def read_request(surface: Surface, body: bytes, url: str = "") -> AskedModel:
     """Read a request body.
+
+    Args:
+        surface: The format it is of.
+        body: As sent.
+        url: The address it was sent to, which names the model on some clouds.
 
     Raises:
         ValueError: It is no JSON object.
@@ -78,17 +85,20 @@ def read_request(surface: Surface, body: bytes) -> AskedModel:
     request = json.loads(body)
     if not isinstance(request, dict):
         raise ValueError("the request body is no JSON object")  # noqa: TRY004 - one error for one cause
-    items = list(_ITEMS[surface](request))
+    spoken = surface
+    if surface not in _ITEMS:
+        request, spoken = as_messages(surface, request), Surface.MESSAGES
+    items = list(_ITEMS[spoken](request))
     lead = [item for item in _leading(items) if item.text]
     rest = items[len(_leading(items)) :]
     if rest and rest[-1].role == "user" and _OWN_SUFFIX.match(rest[-1].text):
         rest.pop()
-    system = [_text(request.get(_SYSTEM_KEY[surface])), *(item.text for item in lead)]
+    system = [_text(request.get(_SYSTEM_KEY[spoken])), *(item.text for item in lead)]
     since = next((i for i in range(len(rest), 0, -1) if rest[i - 1].role == "assistant"), 0)
     tail = rest[since:]
     return AskedModel(
         surface=surface,
-        model=str(request.get("model") or ""),
+        model=str(request.get("model") or model_in(url) or ""),
         system="\n\n".join(part for part in system if part),
         tools=tuple(_tools(request.get("tools"))),
         opening=next((item.text for item in rest if item.role == "user"), ""),
