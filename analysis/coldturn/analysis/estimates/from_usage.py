@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import isfinite
 
@@ -169,13 +170,10 @@ class UsageEstimator:
         if self._options.rules is not None:
             return self._registry.named(self._options.rules)
         surfaces = (surface,) if surface is not None else _OF_PROVIDER.get(record.provider.lower(), _SURFACES)
-        missing: NoRulesError | None = None
         for one in surfaces:
-            try:
+            with suppress(NoRulesError):
                 return self._registry.choose(one, url, record.model)
-            except NoRulesError as error:
-                missing = missing or error
-        raise missing or NoRulesError("this surface", "", record.model)
+        raise NoRulesError(surface.value if surface is not None else "any format", "", record.model)
 
 
 def parent_of(record: UsageRecord, recent: Sequence[UsageRecord]) -> UsageRecord | None:

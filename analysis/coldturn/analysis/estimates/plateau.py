@@ -21,6 +21,8 @@ RECURRING = 3
 """Calls of one conversation that must have read the same. Two happen when an answer lags once."""
 SMALL = 0.5
 """Share of the input that the read may be at most: what lags by a call or two reads nearly everything."""
+SHARE = 0.1
+"""Share of a conversation's calls that must have read the same: where reads scatter, some fall together."""
 _MOST_READS = 256
 """Different reads that are remembered of one conversation; the large ones that came once go first."""
 
@@ -84,6 +86,7 @@ class Plateau:
 
 @dataclass(slots=True)
 class _Reads:
+    calls: int = 0
     times: Counter[int] = field(default_factory=Counter)
     inputs: dict[int, tuple[int, int]] = field(default_factory=dict)
 
@@ -106,17 +109,18 @@ class PlateauCounter:
     def add(
         self, input_tokens: int, read: int, *, source: str = "", conversation: str = "", model: str = ""
     ) -> None:
-        """Take one call's reported numbers; those that read nothing, or much of their input, do not count."""
+        """Take one call's reported numbers. One that reads nothing, or much of its input, is no sign."""
+        known = self._reads.setdefault((source, model, conversation), _Reads())
+        known.calls += 1
         if 0 < read <= SMALL * input_tokens:
-            key = source, model, conversation
-            self._reads.setdefault(key, _Reads()).add(input_tokens, read)
+            known.add(input_tokens, read)
 
     def found(self) -> list[Plateau]:
         """Reads that recur, those of most calls first."""
         together: dict[tuple[str, str, int], Plateau] = {}
         for (source, model, conversation), reads in self._reads.items():
             for read, calls in reads.times.items():
-                if calls >= RECURRING:
+                if calls >= RECURRING and calls >= SHARE * reads.calls:
                     one = Plateau(source, model, (conversation,), read, calls, reads.inputs[read])
                     known = together.get((source, model, read))
                     together[source, model, read] = one if known is None else _both(known, one)

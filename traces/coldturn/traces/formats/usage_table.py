@@ -59,7 +59,10 @@ KNOWN: Mapping[Column, tuple[str, ...]] = {
 _INSIDE = ("", "usage.", "usage.prompt_tokens_details.", "usage.input_tokens_details.")
 _BESIDE = ("cache_read_input_tokens", "cache_creation_input_tokens")
 """Anthropic's names, where `input_tokens` counts neither of the two."""
-_NO_TABLE = frozenset({"messages", "request", "request_raw", "contents", "prompt", "hash_ids", "choices"})
+_CONTENT = frozenset({"messages", "request", "request_raw", "contents", "prompt", "hash_ids", "choices"})
+"""Keys of lines that hold more than numbers, where their value is an object, a list or a long text."""
+_LABEL = 64
+"""Bytes of a value that may still be a mere label."""
 _EMPTY = frozenset({"", "null", "none", "nan", "-"})
 
 
@@ -262,9 +265,14 @@ def _started(value: object) -> float | None:
 def _is_table(head: Head) -> bool:
     if head.layout is Layout.TEXT:
         return _is_separated(head.text)
-    if head.layout is Layout.LIST or head.keys & _NO_TABLE:
+    if head.layout is Layout.LIST or any(_holds_content(one) for one in head.objects):
         return False
     return any(_counts_calls(one) for one in head.objects)
+
+
+def _holds_content(members: Mapping[str, bytes]) -> bool:
+    values = (members[key] for key in _CONTENT & members.keys())
+    return any(value[:1] in (b"{", b"[") or len(value) > _LABEL for value in values)
 
 
 def _is_separated(text: bytes) -> bool:
