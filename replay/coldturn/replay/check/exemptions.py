@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from coldturn.replay.check.baseline import Baseline, Exemption
 from coldturn.replay.check.baseline_file import read_exemptions
 from coldturn.replay.check.measured import Measured, SeenBreak, SeenLint
 from coldturn.replay.check.places import Places
+from coldturn.replay.check.settings import check_table
 
 SETTING = "exemptions"
 """The key of ``[tool.coldturn.check]`` that holds them: an array of tables."""
@@ -109,12 +109,4 @@ class Exemptions:
 
 
 def _in_settings(path: Path) -> list[Exemption]:
-    """Exemptions of a pyproject.toml; whether the rest of it is sound, its other readers say."""
-    try:
-        table: object = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return []
-    for name in ("tool", "coldturn", "check"):
-        table = table.get(name) if isinstance(table, Mapping) else None
-    given = table.get(SETTING, []) if isinstance(table, Mapping) else []
-    return read_exemptions(given, path.name)
+    return read_exemptions(check_table(path).get(SETTING, []), path.name)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 from coldturn.replay.check.baseline import Baseline
 from coldturn.replay.check.baseline_file import read_baseline, write_baseline
@@ -55,33 +56,40 @@ class Gate:
         Exemptions.of(baseline, places, settings)
         return cls(path, places, baseline, found is not None, settings, rules or Rules())
 
-    def judge(self, measured: Sequence[Measured], empty: Iterable[str] = ()) -> Judged:
+    def judge(
+        self,
+        measured: Sequence[Measured],
+        empty: Iterable[str] = (),
+        moved: Mapping[str, str] = MappingProxyType({}),
+        *,
+        must: bool = True,
+    ) -> Judged:
         """Judge all recordings that were looked at.
 
         Args:
             measured: What they show.
-            empty: Recordings that were looked at and hold nothing to check.
+            empty: Names in the baseline of recordings that were looked at and hold nothing to check.
+            moved: Why recordings may move their prefix, by their names in the baseline.
+            must: Whether it is a finding that nothing was looked at.
         """
-        judge = self._judge(measured)
+        judge = self.judge_part(measured, moved)
         known = {source for source, _ in self.baseline.known()}
         seen = {one.key for one in measured}
-        for source in empty:
-            key = self.places.key(source)
-            if key in known - seen and not judge.forget(key, source):
-                message = f"{source} holds no request any more, and the baseline knows it"
-                judge.findings.append(nothing_checked(source, message, Mend.TRIM))
-        if not measured:
+        for key in empty:
+            if key in known - seen and not judge.forget(key):
+                message = f"{key} holds no request any more, and the baseline knows it"
+                judge.findings.append(nothing_checked(key, message, Mend.TRIM))
+        if must and not measured:
             message = "nothing was looked at: the inputs hold no request to a model"
             judge.findings.append(nothing_checked(None, message, NOTHING))
         return judge.result(measured, self.places)
 
-    def judge_part(self, measured: Sequence[Measured]) -> Judge:
+    def judge_part(
+        self, measured: Sequence[Measured], moved: Mapping[str, str] = MappingProxyType({})
+    ) -> Judge:
         """Judge some recordings of many: what only all of them together can tell is left out."""
-        return self._judge(measured)
-
-    def _judge(self, measured: Sequence[Measured]) -> Judge:
         exemptions = Exemptions.of(self.baseline, self.places, self.settings)
-        judge = Judge(self.baseline, exemptions, self.rules)
+        judge = Judge(self.baseline, exemptions, self.rules, moved)
         for one in sorted(measured, key=lambda each: each.id):
             judge.look_at(one)
         return judge

@@ -14,7 +14,7 @@ from coldturn.replay.check.baseline import (
     known_recording,
 )
 from coldturn.replay.check.exemptions import Exemptions, Standing
-from coldturn.replay.check.judged import Accepted, Cold, GateFinding, Judged, Kind, Mend
+from coldturn.replay.check.judged import Accepted, Cold, GateFinding, Judged, Kind, Mend, Notes
 from coldturn.replay.check.measured import RECORDED, Key, Measured, SeenBreak, SeenLint
 from coldturn.replay.check.places import Places
 
@@ -29,54 +29,26 @@ class Rules:
     Attributes:
         accept: Changes of the baseline that are asked for.
         tolerance: How far a hit rate may fall.
-        moved: Recordings by key whose breaks are deliberate, each with the reason.
     """
 
     accept: Collection[Mend] = frozenset()
     tolerance: float = TOLERANCE
-    moved: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class Notes:
-    """What a person should know and that fails nothing: names of recordings.
-
-    Attributes:
-        new: Not in the baseline.
-        gone: In the baseline, and their file is gone.
-        slack: The baseline accepts more of them than there is now.
-    """
-
-    new: list[str] = field(default_factory=list)
-    gone: list[str] = field(default_factory=list)
-    slack: list[str] = field(default_factory=list)
-
-    def sentences(self) -> Iterator[str]:
-        """One for each kind."""
-        if self.new:
-            yield f"not in the baseline: {_some(self.new)}; {Mend.CREATE.option} takes them in"
-        if self.gone:
-            yield f"in the baseline, but gone: {_some(self.gone)}; {Mend.TRIM.option} takes them out"
-        if self.slack:
-            yield (
-                f"accepted in the baseline, but mended since: breaks or lints of {_some(self.slack)}; "
-                f"{Mend.TRIM.option} takes them out"
-            )
-
-
-def _some(names: Sequence[str]) -> str:
-    unique = list(dict.fromkeys(names))
-    more = len(unique) - 3
-    return ", ".join(unique[:3]) + (f" and {more} more" if more > 0 else "")
 
 
 @dataclass(slots=True)
 class Judge:
-    """Judges recordings one after another against one baseline."""
+    """Judges recordings one after another against one baseline.
+
+    Attributes:
+        may_move: Why recordings may break their prefix, by their names in the baseline.
+        moved: Names of those that did.
+    """
 
     baseline: Baseline
     exemptions: Exemptions
     rules: Rules = field(default_factory=Rules)
+    may_move: Mapping[str, str] = field(default_factory=dict)
+    moved: set[str] = field(default_factory=set)
     findings: list[GateFinding] = field(default_factory=list)
     cold: list[Cold] = field(default_factory=list)
     accepted: list[Accepted] = field(default_factory=list)
@@ -99,7 +71,7 @@ class Judge:
             return
         found = list(self._changes(one, before, breaks, lints))
         # What a break costs is told with the break.
-        if not any(each.kind in _OF_BREAKS for each in found) and self._moved(one) is None:
+        if not any(each.kind in _OF_BREAKS for each in found) and one.key not in self.may_move:
             found += _rates(one, before, self.rules.tolerance)
         after = before
         if Mend.FIX in self.rules.accept:
@@ -162,29 +134,26 @@ class Judge:
             if head.digest in line.prompts:
                 self._prompts[head.digest] = KnownPrompt.of(head)
 
-    def _moved(self, one: Measured) -> str | None:
-        """Why a recording may move its prefix; None when it may not."""
-        return self.rules.moved.get(one.key) if one.policy == RECORDED else None
-
     def _not_exempted(self, one: Measured) -> tuple[tuple[SeenBreak, ...], tuple[SeenLint, ...]]:
-        moved = self._moved(one)
+        reason = self.may_move.get(one.key)
         breaks = []
         for found in one.breaks:
             if self.exemptions.covers(one, found):
                 continue
-            if moved is not None:
-                self.exemptions.note(one, found, moved)
+            if reason is not None:
+                self.exemptions.note(one, found, reason)
+                self.moved.add(one.key)
             else:
                 breaks.append(found)
         return tuple(breaks), tuple(lint for lint in one.lints if not self.exemptions.covers(one, lint))
 
-    def forget(self, key: str, source: str) -> bool:
+    def forget(self, key: str) -> bool:
         """Drop the lines of a recording that holds nothing to check any more, where trimming is asked for."""
         if Mend.TRIM not in self.rules.accept:
             return False
         for id_ in [id_ for id_ in self._lines if id_[0] == key]:
             del self._lines[id_]
-            self.accepted.append(Accepted(source, id_[1], Mend.TRIM))
+            self.accepted.append(Accepted(key, id_[1], Mend.TRIM))
         return True
 
     def result(self, measured: Sequence[Measured], places: Places) -> Judged:
@@ -212,7 +181,7 @@ class Judge:
             exempted=tuple(self.exemptions.exempted),
             cold=tuple(self.cold),
             accepted=tuple(self.accepted),
-            notes=tuple(self.notes.sentences()),
+            notes=self.notes,
             baseline=after,
             looked_at=tuple((one.source, one.policy) for one in measured),
             requests=sum(one.requests for one in measured),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -92,6 +93,42 @@ class Accepted:
     mend: Mend
 
 
+@dataclass(slots=True)
+class Notes:
+    """What a person should know and that fails nothing: names of recordings.
+
+    Attributes:
+        new: Not in the baseline.
+        gone: In the baseline, and their file is gone.
+        slack: The baseline accepts more of them than there is now.
+    """
+
+    new: list[str] = field(default_factory=list)
+    gone: list[str] = field(default_factory=list)
+    slack: list[str] = field(default_factory=list)
+
+    def sentences(self, spelled: Callable[[Mend], str] = lambda mend: mend.option) -> Iterator[str]:
+        """One for each kind.
+
+        Args:
+            spelled: How a word is given where the reader is.
+        """
+        create, trim = spelled(Mend.CREATE), spelled(Mend.TRIM)
+        if self.new:
+            yield f"not in the baseline: {_some(self.new)}; {create} takes them in"
+        if self.gone:
+            yield f"in the baseline, but gone: {_some(self.gone)}; {trim} takes them out"
+        if self.slack:
+            what = f"breaks or lints of {_some(self.slack)}"
+            yield f"accepted in the baseline, but mended since: {what}; {trim} takes them out"
+
+
+def _some(names: Sequence[str]) -> str:
+    unique = list(dict.fromkeys(names))
+    more = len(unique) - 3
+    return ", ".join(unique[:3]) + (f" and {more} more" if more > 0 else "")
+
+
 @dataclass(frozen=True, slots=True)
 class Judged:
     """The result of a gate.
@@ -107,7 +144,7 @@ class Judged:
     exempted: tuple[Exempted, ...]
     cold: tuple[Cold, ...]
     accepted: tuple[Accepted, ...]
-    notes: tuple[str, ...]
+    notes: Notes
     baseline: Baseline
     looked_at: tuple[tuple[str, str], ...]
     requests: int

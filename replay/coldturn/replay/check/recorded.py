@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from coldturn.analysis.breaks.explain import Compared, Explainer
@@ -100,12 +100,15 @@ def _common(seen: Compared) -> int:
     return min(seen.parent_request.content_bytes, seen.request.content_bytes)
 
 
-def measure_file(path: Path, places: Places, *, lint: bool = True) -> Measured | None:
+def measure_file(
+    path: Path, places: Places, *, name: str | None = None, lint: bool = True
+) -> Measured | None:
     """Measure one recording.
 
     Args:
         path: The recording.
         places: Names it for the baseline.
+        name: What reports call it; its path when not given.
         lint: Whether the stable part of prompts is looked through.
 
     Returns:
@@ -118,7 +121,7 @@ def measure_file(path: Path, places: Places, *, lint: bool = True) -> Measured |
     for item in read_exchanges(path, name=str(path)):
         collector.add(item)
     collector.finish(str(path))
-    return collector.found[0] if collector.found else None
+    return replace(collector.found[0], source=name or str(path)) if collector.found else None
 
 
 def real_errors(errors: Iterable[ReadError]) -> Iterator[ReadError]:

@@ -14,7 +14,13 @@ from coldturn.replay.runs.single import ReplayOptions
 
 
 def measure_replay(
-    source: str, policy: Policy, places: Places, *, content: bool = True, lint: bool = True
+    source: str,
+    policy: Policy,
+    places: Places,
+    *,
+    name: str | None = None,
+    content: bool = True,
+    lint: bool = True,
 ) -> Measured:
     """Replay a recording under a policy and measure the requests that come of it.
 
@@ -22,6 +28,7 @@ def measure_replay(
         source: A cassette or a session file.
         policy: What to replay it under.
         places: Names it for the baseline.
+        name: What reports call it; `source` when not given.
         content: Whether messages may repeat prompt text.
         lint: Whether the stable part of prompts is looked through.
 
@@ -44,4 +51,4 @@ def measure_replay(
     for step in result.steps:
         if step.finding is not None:
             measure.broke(step.finding)
-    return measure.measured(source, places.key(source), policy.name)
+    return measure.measured(name or source, places.key(source), policy.name)

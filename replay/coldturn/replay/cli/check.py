@@ -131,7 +131,8 @@ class _Run:
         self.errors = [*real_errors(read), *self.errors]
         tell(self._unused(recorded | {one.source for one in replayed}))
         failed = {error.source for error in self.errors}
-        return self._gate.judge([*found, *replayed], sorted(empty - failed))
+        keys = [self._gate.places.key(source) for source in sorted(empty - failed)]
+        return self._gate.judge([*found, *replayed], keys)
 
     def _unused(self, used: set[str]) -> Iterator[ReadError]:
         """Inputs that hold nothing to check."""
@@ -179,7 +180,7 @@ def _print(judged: Judged, errors: Sequence[ReadError], how: Format) -> None:
     else:
         show(judged, stdout())
     tell(errors)
-    for note in judged.notes:
+    for note in judged.notes.sentences():
         say(note)
 
 

@@ -1,0 +1,86 @@
+"""What the plugin prints: findings with cause, place and the word that accepts them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from coldturn.replay.check.formats import cold_sentence
+from coldturn.replay.check.judged import GateFinding, Judged, Kind, Mend
+from coldturn.replay.check.measured import RECORDED
+
+if TYPE_CHECKING:
+    from coldturn.replay.pytest_plugin.session import GateSession
+
+_BREAKS = frozenset({Kind.NEW_BREAK, Kind.PLANNED_RULE})
+_SHOWN_TESTS = 3
+
+
+def spelled(mend: Mend) -> str:
+    """A word as pytest's option takes it."""
+    return f"--coldturn={mend.value}"
+
+
+def finding_lines(finding: GateFinding) -> Iterator[str]:
+    """A finding: what and where, which pytest repeats at its end; the sentence; what accepts or mends it."""
+    yield f"coldturn: {_headline(finding)} in {finding.source or 'all recordings'}"
+    yield f"  {finding.message}"
+    yield f"  accept: {_accept(finding)}"
+
+
+def _headline(finding: GateFinding) -> str:
+    words = [finding.kind.value, finding.cause or ""]
+    if finding.request is not None:
+        words.append(f"at request {finding.request}")
+    words += [finding.zone or "", finding.path or ""]
+    if finding.policy not in {None, RECORDED}:
+        words.append(f"under {finding.policy}")
+    return " ".join(word for word in words if word)
+
+
+def _accept(finding: GateFinding) -> str:
+    word = f"pytest {spelled(finding.mend)}" if isinstance(finding.mend, Mend) else finding.mend
+    return f'{word}, or mark the test moves_prefix(reason="...")' if finding.kind in _BREAKS else word
+
+
+def summary_lines(session: GateSession) -> Iterator[str]:
+    """The section at the end of a run: nothing in full that a test's own report says."""
+    judged = session.judged
+    if judged is None:
+        return
+    yield ""
+    yield f"coldturn: {_totals(judged)}"
+    for finding in judged.findings:
+        yield from _short(finding, session)
+    for one in judged.accepted:
+        yield f"  {spelled(one.mend)}: {one.source}"
+    for cold in judged.cold:
+        yield f"  {cold_sentence(cold)}; {spelled(Mend.UPDATE)} accepts it"
+    yield from (f"  not read: {problem}" for problem in session.unread)
+    yield from (f"  {note}" for note in judged.notes.sentences(spelled))
+    if session.wrote:
+        yield f"  {session.gate.path.name} was written"
+
+
+def _short(finding: GateFinding, session: GateSession) -> Iterator[str]:
+    how = spelled(finding.mend) if isinstance(finding.mend, Mend) else finding.mend
+    yield f"  {finding.source or 'all recordings'}: {_headline(finding)} ({how})"
+    tests = session.tests_of(finding.source)
+    for test in tests[:_SHOWN_TESTS]:
+        yield f"    in {test}"
+    if not tests:
+        yield f"    {finding.message}"
+
+
+def _totals(judged: Judged) -> str:
+    recordings = len({source for source, _ in judged.looked_at})
+    found = len(judged.findings)
+    words = [
+        f"{recordings} recording{'s'[: recordings != 1]} looked at",
+        f"{found} finding{'s'[: found != 1]}",
+    ]
+    if judged.known:
+        words.append(f"{judged.known} known")
+    if judged.exempted:
+        words.append(f"{len(judged.exempted)} exempted")
+    return ", ".join(words)

@@ -1,0 +1,45 @@
+"""Which recordings a test used, found by what its fixtures returned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+_CASSETTES = "vcr.cassette"
+_RECORDERS = "coldturn.replay.capture.recorder"
+_PYTEST_RECORDING = "pytest_recording.plugin"
+
+
+def recordings_of(
+    value: object, fixture: pytest.FixtureDef[Any], request: pytest.FixtureRequest
+) -> list[Path]:
+    """Files of the cassette or recorder that a fixture returned, if it is one; nothing is imported for that.
+
+    Args:
+        value: What the fixture returned.
+        fixture: The fixture.
+        request: Who asked for it.
+    """
+    kind = type(value).__module__
+    if kind == _RECORDERS:
+        value = getattr(value, "cassette", None)
+    elif kind != _CASSETTES:
+        return []
+    path = getattr(value, "_path", None)
+    if not isinstance(path, str):
+        return []
+    found = [Path(path)]
+    if fixture.func.__module__ == _PYTEST_RECORDING:
+        found += _further(request)
+    return [one.absolute() for one in found]
+
+
+def _further(request: pytest.FixtureRequest) -> Iterator[Path]:
+    """More cassettes that pytest-recording's mark names: played besides the one of the test."""
+    folder = Path(request.getfixturevalue("vcr_cassette_dir"))
+    for mark in request.node.iter_markers("vcr"):
+        for name in mark.args:
+            yield folder / str(name)
