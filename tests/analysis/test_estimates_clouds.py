@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeGuard
+
+import pytest
 
 from analysis.exchanges import BEDROCK, GEMINI, OPENAI, exchange, rows, words
+from coldturn.traces.exchange import EntryError, Exchange, ExchangeKind
+from coldturn.traces.readers import read_exchanges
 
 POINT = {"cachePoint": {"type": "default"}}
 SYSTEM = [{"text": words(2_000)}, POINT]
@@ -87,3 +92,53 @@ def test_what_a_conversation_of_the_provider_holds_is_not_known() -> None:
     body = {"model": "gpt-5.6", "conversation": None, "input": "and now?"}
     [row] = rows([exchange(body, OPENAI, {"input_tokens": 3_000})])
     assert row.read_estimated == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "rules", "reads"),
+    [
+        (
+            "dd-trace-py__tests__contrib__botocore__bedrock_cassettes__bedrock_converse_prompt_caching",
+            "bedrock-claude",
+            [(0, 0), (1_028, 1_028)],
+        ),
+        (
+            "pydantic-ai__test_bedrock__test_bedrock_cache_messages_with_document_as_last_content",
+            "bedrock-claude",
+            [(0, 0), (1_712, 1_712)],
+        ),
+        (
+            "pydantic-ai__test_bedrock__test_bedrock_cache_messages_with_image_as_last_content",
+            "bedrock-claude",
+            [(0, 0), (2_074, 2_074)],
+        ),
+        (
+            "openllmetry__test_bedrock_prompt_caching_metrics__test_prompt_cache",
+            "bedrock-claude",
+            [(0, 0), (18_131, 18_131)],
+        ),
+        # What an explicit cache holds is reported and not estimated.
+        (
+            "pydantic-ai__test_cache__test_google_model_cached_content",
+            "gemini-implicit",
+            [(None, 3_512), (None, 3_512)],
+        ),
+        # Google read less than its own minimum here: a contested point of the rules.
+        (
+            "pydantic-ai__test_output__test_google_validated_accepts_what_auto_accepts(validated)",
+            "gemini-implicit",
+            [(0, None), (0, 594)],
+        ),
+    ],
+)
+def test_published_recordings_of_both_clouds(
+    corpus: Path, name: str, rules: str, reads: list[tuple[int | None, int | None]]
+) -> None:
+    """Estimated and reported reads, request by request."""
+    found = rows(one for one in read_exchanges(corpus / "vcr-llm" / f"{name}.yaml") if _is_model(one))
+    assert [row.rules for row in found] == [rules] * len(found)
+    assert [(row.read_estimated, row.read_reported) for row in found] == reads
+
+
+def _is_model(item: Exchange | EntryError) -> TypeGuard[Exchange]:
+    return isinstance(item, Exchange) and item.kind is ExchangeKind.MODEL

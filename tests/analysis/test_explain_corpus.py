@@ -8,7 +8,7 @@ from pathlib import Path
 from coldturn.analysis.breaks.explain import explain
 from coldturn.traces.readers import read_exchanges
 
-READ_SURFACES = {"anthropic", "chat", "openai-responses"}
+READ_SURFACES = {"anthropic", "chat", "openai-responses", "bedrock-converse", "gemini"}
 
 
 def truth(corpus: Path) -> dict[tuple[str, str], list[dict[str, str]]]:

@@ -47,6 +47,7 @@ def test_every_published_request_is_read(corpus: Path) -> None:
         assert first_difference(request, request) is None
         assert not has_wire_drift(request, request)
     assert all(surfaces[surface] > 30 for surface in RENDERED_SURFACES)
+    assert (surfaces[Surface.CONVERSE], surfaces[Surface.GENERATE_CONTENT]) == (11, 15)
     assert others < blocks / 50
 
 

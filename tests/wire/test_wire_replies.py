@@ -236,7 +236,10 @@ _KINDS = {
     "anthropic": Surface.MESSAGES,
     "chat": Surface.CHAT_COMPLETIONS,
     "openai-responses": Surface.RESPONSES,
+    "bedrock-converse": Surface.CONVERSE,
+    "bedrock-invoke": Surface.MESSAGES,
 }
+"""Gemini's recordings hold other requests in between, so its calls are counted otherwise."""
 
 
 def _reply_bodies(cassette: Path) -> list[bytes]:
@@ -269,4 +272,4 @@ def test_usage_of_published_recordings_is_what_their_truth_table_says(corpus: Pa
         expected = tuple(int(row[name]) for name in ("total_input_tokens", "cached_read", "cache_write"))
         assert found == expected, (row["cassette"], row["call"])
         checked += 1
-    assert checked >= 28, checked
+    assert checked >= 34, checked
