@@ -53,8 +53,9 @@ def read_block_trace(lines: Iterable[bytes], *, name: str) -> Iterator[BlockRequ
             continue
         try:
             read = decoder.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            yield EntryError(name, entry, f"line {entry + 1} is no request of block hashes: {error}")
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            reason = "nested too deeply" if isinstance(error, RecursionError) else error
+            yield EntryError(name, entry, f"line {entry + 1} is no request of block hashes: {reason}")
             continue
         if min(read.input_length, read.output_length) < 0:
             yield EntryError(name, entry, f"line {entry + 1} holds a negative length")

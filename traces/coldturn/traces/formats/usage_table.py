@@ -61,6 +61,7 @@ _BESIDE = ("cache_read_input_tokens", "cache_creation_input_tokens")
 """Anthropic's names, where `input_tokens` counts neither of the two."""
 _CONTENT = frozenset({"messages", "request", "request_raw", "contents", "prompt", "hash_ids", "choices"})
 """Keys of lines that hold more than numbers, where their value is an object, a list or a long text."""
+_SHOWN = 40
 _LABEL = 64
 """Bytes of a value that may still be a mere label."""
 _EMPTY = frozenset({"", "null", "none", "nan", "-"})
@@ -73,9 +74,10 @@ class MissingColumnError(InputError):
 
     def __init__(self, source: str, wanted: str, seen: list[str]) -> None:
         self.wanted, self.seen = wanted, tuple(seen)
-        there = ", ".join(seen[:12]) or "none"
+        there = ", ".join(map(_on_one_line, seen[:12])) or "none"
         super().__init__(
-            source, f"has no column {wanted} (there are {there}); name the right ones with --columns"
+            source,
+            f"has no column {_on_one_line(wanted)} (there are {there}); name the right ones with --columns",
         )
 
 
@@ -233,13 +235,18 @@ class _Table:
         number = _whole_number(value)
         if number is None or number < 0:
             what = "negative" if number is not None else "no whole number"
-            raise _NotANumberError(f"{self.columns[column]} is {what}: {str(value)[:40]}")
+            raise _NotANumberError(f"{_on_one_line(self.columns[column])} is {what}: {_on_one_line(value)}")
         return ReportedTokens(number)
 
 
 _COUNTS = (Column.INPUT, Column.CACHED, Column.WRITTEN, Column.OUTPUT)
 _MOST = 10**15
 """Beyond it a count is none: no float holds all whole numbers there."""
+
+
+def _on_one_line(value: object) -> str:
+    """A cell or a name as a sentence can hold it."""
+    return " ".join(str(value)[:_SHOWN].split())
 
 
 def _whole_number(value: object) -> int | None:

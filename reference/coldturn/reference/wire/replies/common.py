@@ -40,7 +40,7 @@ def decode_as(kind: type[T], data: bytes | str, surface: Surface) -> T:
     try:
         raise_error(msgspec.json.decode(data, type=ErrorBody).error, surface)
         return msgspec.json.decode(data, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UnreadableReplyError(surface, str(error)) from error
 
 
@@ -78,8 +78,8 @@ def raise_error(error: ErrorObject | str | None, surface: Surface) -> None:
 
 
 def as_sent(raw: msgspec.Raw) -> str:
-    """Give compact JSON with key order and number lexemes as sent."""
-    return bytes(msgspec.json.format(bytes(raw), indent=-1)).decode()
+    """Give compact JSON with key order and number lexemes as sent; bytes that are no UTF-8 are replaced."""
+    return bytes(msgspec.json.format(bytes(raw), indent=-1)).decode("utf-8", "replace")
 
 
 def raw_text(value: Any) -> str:  # noqa: ANN401 - any decoded JSON
