@@ -10,6 +10,7 @@ import pytest
 from coldturn.reference.prefix.causes import compare
 from coldturn.reference.prefix.difference import first_difference
 from coldturn.reference.prefix.errors import UnreadableBodyError
+from coldturn.reference.prefix.lineage import Lineages
 from coldturn.reference.prefix.model import Block, BlockKind, Labels, Marker, Surface, Zone
 from coldturn.reference.prefix.request import PromptRequest, read_request
 
@@ -323,3 +324,17 @@ def test_within_a_conversation_only_tools_and_instructions_are_compared() -> Non
 
     assert compare(asked("first"), asked("second")).stable
     assert not compare(asked("first"), asked("second", "be kind")).stable
+
+
+def test_a_conversation_is_followed_though_its_requests_share_nothing() -> None:
+    def asked(text: str, conversation: str | dict[str, str]) -> PromptRequest:
+        return read({"model": "m", "conversation": conversation, "input": text})
+
+    lineages = Lineages()
+    places = [
+        lineages.place(asked("first", "conv_1")),
+        lineages.place(asked("elsewhere", "conv_2")),
+        lineages.place(asked("second", {"id": "conv_1"})),
+        lineages.place(asked("third", "conv_1")),
+    ]
+    assert [one.parent_index for one in places] == [None, None, 0, 2]

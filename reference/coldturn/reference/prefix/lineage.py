@@ -112,10 +112,10 @@ class Lineages:
     def _parent(
         self, request: PromptRequest, key: Hashable, identity: Identity
     ) -> tuple[Node | Forgotten | None, int]:
-        if request.previous_response_id is not None:
-            named = self._store.of_response(key, request.previous_response_id)
-            if named is not None:
-                return named, 0
+        name = request.previous_response_id or request.conversation
+        named = self._store.named(key, name) if name is not None else None
+        if named is not None:
+            return named, 0
         search = Search(request, identity)
         return search.among(self._store.pool(key), self._store.forgotten_of(key))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 
 from coldturn.reference.prefix.difference import extends
@@ -39,6 +39,11 @@ class Node:
 
     def __post_init__(self) -> None:
         self.own_bytes = self.request.content_bytes
+
+    @property
+    def names(self) -> Iterator[str]:
+        """Ids by which a later request may say that it goes on from this one."""
+        yield from (one for one in (self.response_id, self.request.conversation) if one is not None)
 
     @property
     def size(self) -> int:

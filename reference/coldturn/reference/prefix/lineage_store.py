@@ -10,7 +10,7 @@ from coldturn.reference.prefix.lineage_index import LineageIndex
 from coldturn.reference.prefix.lineage_node import Forgotten, Node
 
 MOST_FORGOTTEN = 1000
-MOST_RESPONSES = 10_000
+MOST_NAMES = 10_000
 
 
 class Pool:
@@ -66,7 +66,7 @@ class Store:
         self._inner: OrderedDict[int, Node] = OrderedDict()
         self._pools: dict[Hashable, Pool] = {}
         self._forgotten: OrderedDict[int, tuple[Hashable, Forgotten]] = OrderedDict()
-        self._responses: OrderedDict[tuple[Hashable, str], Node | Forgotten] = OrderedDict()
+        self._named: OrderedDict[tuple[Hashable, str], Node | Forgotten] = OrderedDict()
 
     def add(self, node: Node) -> None:
         """Keep a node that already hangs where it belongs, and let go what is too much."""
@@ -75,10 +75,11 @@ class Store:
         self._leaves[node.index] = node
         self.pool(node.key).add(node)
         self._bytes += node.own_bytes
-        if node.response_id is not None:
-            self._responses[node.key, node.response_id] = node
-            if len(self._responses) > MOST_RESPONSES:
-                self._responses.popitem(last=False)
+        for name in node.names:
+            self._named[node.key, name] = node
+            self._named.move_to_end((node.key, name))
+            if len(self._named) > MOST_NAMES:
+                self._named.popitem(last=False)
         self._trim()
 
     def pool(self, key: Hashable) -> Pool:
@@ -94,9 +95,9 @@ class Store:
             return ()
         return [one for own, one in reversed(self._forgotten.values()) if own == key]
 
-    def of_response(self, key: Hashable, response_id: str) -> Node | Forgotten | None:
-        """The request that got that response."""
-        return self._responses.get((key, response_id))
+    def named(self, key: Hashable, name: str) -> Node | Forgotten | None:
+        """The request that got the response of that id, or the latest one in the conversation of that id."""
+        return self._named.get((key, name))
 
     def _now_inner(self, node: Node) -> None:
         self._leaves.pop(node.index, None)
@@ -130,6 +131,7 @@ class Store:
     def _let_go(self, node: Node) -> Node | None:
         """Let a node go; returns its parent when nothing continues that any more."""
         self._bytes -= node.own_bytes
-        if node.response_id is not None and (node.key, node.response_id) in self._responses:
-            self._responses[node.key, node.response_id] = Forgotten.of(node)
+        for name in node.names:
+            if self._named.get((node.key, name)) is node:
+                self._named[node.key, name] = Forgotten.of(node)
         return self._pools[node.key].release(node)

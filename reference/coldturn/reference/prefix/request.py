@@ -11,6 +11,7 @@ from itertools import compress, count
 from operator import attrgetter
 from urllib.parse import unquote, urlsplit
 
+from coldturn.reference.prefix import slicing
 from coldturn.reference.prefix.blocks import Blocks
 from coldturn.reference.prefix.elements import Content, Element, Piece
 from coldturn.reference.prefix.model import NO_LABELS, Block, Fidelity, Labels, Marker, Surface, Zone
@@ -103,15 +104,29 @@ class PromptRequest:
     @property
     def by_reference(self) -> bool:
         """Whether earlier messages stay with the provider: this request sends only what is new."""
-        return self.previous_response_id is not None or self._holds("conversation", Surface.RESPONSES)
+        return self.previous_response_id is not None or self.conversation is not None
+
+    @property
+    def conversation(self) -> str | None:
+        """Id of the conversation object that holds the earlier messages of a Responses request."""
+        return self._named("conversation", Surface.RESPONSES)
 
     @property
     def lacks_its_beginning(self) -> bool:
         """Whether the prompt begins with what the body does not hold and names only."""
-        return self.by_reference or self._holds("cachedContent", Surface.GENERATE_CONTENT)
+        return self.by_reference or any(
+            self._named(key, Surface.GENERATE_CONTENT) is not None
+            for key in ("cachedContent", "cached_content")
+        )
 
-    def _holds(self, key: str, surface: Surface) -> bool:
-        return self.surface is surface and self.settings.get(key, b"null") not in {b"null", b'""'}
+    def _named(self, key: str, surface: Surface) -> str | None:
+        """An id that a setting gives as text, or as an object that holds it."""
+        sent = self.settings.get(key) if self.surface is surface else None
+        if sent is None:
+            return None
+        if sent[:1] == b"{":
+            return slicing.members(sent).text("id")
+        return (slicing.decode_text(sent)[0].decode("utf-8", "replace") or None) if sent[:1] == b'"' else None
 
     @property
     def blocks(self) -> Sequence[Block]:
