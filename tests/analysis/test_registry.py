@@ -87,6 +87,7 @@ def test_all_four_entry_models_have_rules() -> None:
         (G, "", "models/gemini-2.5-flash", "gemini-implicit"),
         (B, "https://bedrock-runtime.us-east-1.amazonaws.com/model/x/converse",
          "us.anthropic.claude-sonnet-4-5-20250929-v1:0", "bedrock-claude"),
+        (B, "", "us.anthropic.claude-sonnet-5", "bedrock-claude"),
     ],
 )  # fmt: skip
 def test_rules_are_chosen_by_format_host_and_model(surface: Surface, url: str, model: str, name: str) -> None:

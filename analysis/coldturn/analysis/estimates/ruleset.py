@@ -55,12 +55,14 @@ class Match(_Data):
     Attributes:
         hosts: Of the address a request was sent to. A request without an address is admitted where
             `no_host` says so: its format alone is then taken for the provider's own.
+        own: Formats that only this provider has, so that a request in one is admitted without an address.
     """
 
     surfaces: tuple[Surface, ...] = ()
     hosts: _Texts = ()
     models: _Texts = ()
     no_host: bool = True
+    own: tuple[Surface, ...] = ()
 
     def admits(self, surface: Surface | None, host: str, model: str) -> bool:
         """Whether a request of this kind falls under the rule."""
@@ -68,7 +70,7 @@ class Match(_Data):
             return False
         if host and self.hosts and not matches(host, self.hosts):
             return False
-        if not host and not self.no_host:
+        if not host and not self.no_host and surface not in self.own:
             return False
         return not self.models or matches(model, self.models)
 
