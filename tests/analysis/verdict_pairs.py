@@ -43,18 +43,13 @@ def finding(*exchanges: Exchange, rules: str | None = None, **parameters: str) -
     return found
 
 
-def messages(
-    *texts: str, system: object = None, model: str = "claude-sonnet-5", **more: object
-) -> dict[str, Any]:
+def messages(*texts: str, **more: object) -> dict[str, Any]:
     """A body of Anthropic's Messages; an alternating conversation of text blocks."""
     turns = [
         {"role": ("user", "assistant")[index % 2], "content": [{"type": "text", "text": text}]}
         for index, text in enumerate(texts)
     ]
-    body: dict[str, Any] = {"model": model, "max_tokens": 10, "messages": turns, **more}
-    if system is not None:
-        body["system"] = system
-    return body
+    return {"model": "claude-sonnet-5", "max_tokens": 10, "messages": turns, **more}
 
 
 def marked(body: dict[str, Any], *places: int, marker: Mapping[str, str] = MARK) -> dict[str, Any]:
@@ -65,22 +60,22 @@ def marked(body: dict[str, Any], *places: int, marker: Mapping[str, str] = MARK)
     return copy
 
 
-def chat(*texts: str, model: str = "gpt-5.4", **more: object) -> dict[str, Any]:
+def chat(*texts: str, **more: object) -> dict[str, Any]:
     """A body of Chat Completions; the first text is the system's."""
     roles = ("system", "user", "assistant")
     turns = [
         {"role": roles[0] if not index else roles[2 - index % 2], "content": text}
         for index, text in enumerate(texts)
     ]
-    return {"model": model, "messages": turns, **more}
+    return {"model": "gpt-5.4", "messages": turns, **more}
 
 
-def responses(*texts: str, model: str = "gpt-5.4", **more: object) -> dict[str, Any]:
+def responses(*texts: str, **more: object) -> dict[str, Any]:
     """A body of OpenAI's Responses; the first text is the instructions."""
     turns = [
         {"role": ("user", "assistant")[index % 2], "content": text} for index, text in enumerate(texts[1:])
     ]
-    return {"model": model, "instructions": texts[0], "input": turns, **more}
+    return {"model": "gpt-5.4", "instructions": texts[0], "input": turns, **more}
 
 
 def usage(url: str, whole: int, read: int, written: int = 0, **more: int) -> dict[str, Any]:

@@ -139,10 +139,15 @@ def _was_read(read: int, whole: int, causes: list[Named]) -> bool:
 
 
 def _told(
-    case: Case, first: Named, others: list[Named], readable: Readable | None, options: PairOptions
+    case: Case,
+    first: Named,
+    others: list[Named],
+    readable: Readable | None,
+    options: PairOptions,
+    zone: Zone = Zone.NONE,
 ) -> Finding:
     lost = _lost(case, first, readable)
-    found = placeless(case, first, Zone.NONE, lost, options)
+    found = placeless(case, first, zone, lost, options)
     found = replace(found, alongside=tuple(beside(one) for one in others))
     found = _reported(case, found, readable)
     if first.cause in _BY_TIME:
@@ -165,9 +170,30 @@ def _unexplained(case: Case, readable: Readable | None, options: PairOptions) ->
         return None
     if not case.thresholds.exceeded(readable.whole - read, readable.whole):
         return None
+    unjudged = [one for one in changed_settings(case) if one.tiers is None]
+    if unjudged:
+        first, *others = [_suspected(one, read, readable.whole) for one in unjudged]
+        return _told(case, first, others, readable, options, Zone.SETTINGS)
     for named in serving_causes(case, read, readable.whole):
         return _told(case, named, [], readable, options)
     return None
+
+
+def _suspected(changed: Changed, read: int, readable: int) -> Named:
+    """A setting of which nobody says what it takes, where the provider reports a miss."""
+    evidence = (
+        f"read {tokens_words(read)} of {readable:,} that could have been read (estimated), and "
+        f"{changed.key} differs, of which no rule says what it takes"
+    )
+    return Named(
+        changed.cause,
+        Verdict.BROKEN,
+        Confidence.INFERRED,
+        evidence,
+        keys=(changed.key,),
+        was=changed.was,
+        now=changed.now,
+    )
 
 
 def _of_settings(case: Case, settings: list[tuple[Changed, Named]], options: PairOptions) -> Finding | None:

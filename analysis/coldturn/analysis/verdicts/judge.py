@@ -16,6 +16,7 @@ from coldturn.analysis.estimates.ruleset import EntryModel
 from coldturn.analysis.sources import was_refused
 from coldturn.analysis.verdicts.combine import combined
 from coldturn.analysis.verdicts.entry_book import EntryBook, Look
+from coldturn.analysis.verdicts.image_detail import told_by_detail
 from coldturn.analysis.verdicts.model import Case, Known, Sent, Thresholds
 from coldturn.analysis.verdicts.rulebook import Rulebook, host_of
 from coldturn.analysis.verdicts.serving import upstream_of
@@ -127,6 +128,7 @@ class Judge:
             options: What the finding carries.
         """
         found = finding_of(parent, observed.request, comparison, options)
+        found = told_by_detail(found, comparison.first, parent, observed.request)
         was = None if observed.sent.parent is None else self._sent.get(observed.sent.parent)
         if was is None or (found is not None and not _BRANCHES.isdisjoint(found.kinds)):
             return found
@@ -143,7 +145,9 @@ class Judge:
             ancestors=lambda: self._ancestors(was),
         )
         judged = combined(case, found, options, started=observed.exchange.started)
-        _follow(observed, was, intact=comparison.stable)
+        if comparison.stable:
+            observed.sent.intact = True
+            self._use(observed.sent)
         diagnosis = observed.reply.diagnosis if observed.reply else None
         return with_vendor(case, judged, diagnosis, options)
 
@@ -159,6 +163,16 @@ class Judge:
         if len(self._sent) > MOST_REQUESTS:
             self._sent.popitem(last=False)
 
+    def _use(self, sent: Sent) -> None:
+        """Note that a request repeats what its ancestors sent, which starts the lifetime of that anew."""
+        started = sent.started
+        if started is None:
+            return
+        for one in self._ancestors(sent):
+            if one.latest is not None and one.latest >= started:
+                return
+            one.latest = started
+
     def _ancestors(self, one: Sent) -> Iterator[Sent]:
         for _ in range(_MOST_ANCESTORS):
             if one.parent is None or not one.intact:
@@ -168,16 +182,6 @@ class Judge:
                 return
             yield held
             one = held
-
-
-def _follow(observed: Observed, was: Sent, *, intact: bool) -> None:
-    """Note that a request repeats its parent, whose entries it used by that."""
-    if not intact:
-        return
-    observed.sent.intact = True
-    started = observed.sent.started
-    if started is not None and (was.latest is None or was.latest < started):
-        was.latest = started
 
 
 def _stable_bytes(comparison: Comparison) -> int:

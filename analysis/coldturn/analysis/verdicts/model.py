@@ -190,6 +190,8 @@ class Case:
     def gap(self) -> float | None:
         """Seconds since the last use of the parent's entry that the recording shows; None without times."""
         since = self.was.latest if self.was.latest is not None else self.was.started
+        if self.look is not None and self.look.text_hit is not None:
+            since = self.look.text_hit.used
         if self.now.started is None or since is None:
             return None
         return self.now.started - since

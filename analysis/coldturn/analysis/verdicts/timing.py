@@ -25,6 +25,8 @@ def timing_causes(case: Case) -> Iterator[Named]:
 
 def lifetime(case: Case) -> float | None:
     """Seconds that the parent's entry lives; None where nobody says or nothing ends it."""
+    if case.look is not None and case.look.text_hit is not None:
+        return case.look.text_hit.ttl
     if case.was.places is not None and case.was.places.deepest is not None:
         return case.was.places.deepest.ttl
     return case.was.ttl if case.was.ttl is not None else case.known.parameters.ttl

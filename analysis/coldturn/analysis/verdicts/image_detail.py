@@ -1,0 +1,58 @@
+"""An image that is sent again with another `detail`: a setting that stands in the middle of a message."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from coldturn.analysis.breaks.findings import Finding, Verdict
+from coldturn.analysis.breaks.pair import anchor_of
+from coldturn.analysis.verdicts.remedies import ALL_REMEDIES
+from coldturn.reference.prefix.model import BlockKind, Break, Confidence
+from coldturn.reference.prefix.request import PromptRequest
+
+CAUSE = "image_detail_changed"
+_UNSURE = frozenset({"history_rewritten", "unknown"})
+
+
+def told_by_detail(
+    found: Finding | None, first: Break | None, parent: PromptRequest, child: PromptRequest
+) -> Finding | None:
+    """A finding at an image that differs in its detail only, under that name; others as they are."""
+    if found is None or first is None or first.cause not in _UNSURE:
+        return found
+    was, now = _image(parent, first.path), _image(child, first.path)
+    if was is None or now is None or _plain(was) != _plain(now):
+        return found
+    return replace(
+        found,
+        cause=CAUSE,
+        confidence=Confidence.OBSERVED.value,
+        verdict=Verdict.BROKEN,
+        kinds=(),
+        lost_bytes=max(min(parent.content_bytes, child.content_bytes) - first.offset, 0),
+        remedy=ALL_REMEDIES[CAUSE],
+        anchor=anchor_of(CAUSE),
+    )
+
+
+def _image(request: PromptRequest, path: str) -> dict[str, Any] | None:
+    for block in request.blocks:
+        if block.path == path and block.kind is BlockKind.IMAGE:
+            try:
+                found = msgspec.json.decode(block.facts.content)
+            except (msgspec.DecodeError, UnicodeDecodeError):
+                return None
+            return found if isinstance(found, dict) else None
+    return None
+
+
+def _plain(image: dict[str, Any]) -> dict[str, Any]:
+    """The image without its detail, which stands in it or one level below."""
+    return {
+        key: _plain(value) if isinstance(value, dict) else value
+        for key, value in image.items()
+        if key != "detail"
+    }
