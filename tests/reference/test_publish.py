@@ -32,6 +32,8 @@ SKILL = {"name": "review", "description": "", "body": ""}
         ({"connections": [{"id": "git", "eager": ["x" * 129]}]}, {}, ["spec.connections.0.eager.0"]),
         ({"connections": [{"id": "git", "eager": ["log", "log"]}]}, {}, ["spec.connections.0.eager.1"]),
         ({"surface": "chat_completions"}, {"promotion": "native"}, ["policy.promotion"]),
+        ({"surface": "generate_content"}, {}, ["spec.surface"]),
+        ({"surface": "converse"}, {"promotion": "native"}, ["spec.surface"]),
         ({}, {"result_tokens": 13_000}, ["policy.batch_tokens"]),
         ({}, {"result_tokens": 10, "batch_tokens": 9}, ["policy.batch_tokens"]),
         ({"nonsense": 1}, {"nonsense": 1}, ["spec.nonsense", "policy.nonsense"]),

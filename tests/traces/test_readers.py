@@ -267,6 +267,10 @@ def test_a_body_that_is_too_deep_for_a_recursive_reader_is_read() -> None:
         ({"model": "m", "input": "x" * 20_000}, "https://a/v1/responses?x=1", ExchangeKind.MODEL),
         ({"model": "m", "input": "x" * 20_000}, "https://a/v1/embeddings", ExchangeKind.OTHER),
         ({"contents": [{"parts": [{"text": "x" * 20_000}]}]}, "", ExchangeKind.MODEL),
+        ({"contents": [{"parts": [{"text": "x" * 20_000}]}]}, "https://a/cachedContents", ExchangeKind.OTHER),
+        ({"contents": [{"text": "x" * 20_000}], "ttl": "60s"}, "", ExchangeKind.OTHER),
+        ({"messages": "x" * 20_000, "seed": 1}, "https://a/model/m/converse", ExchangeKind.MODEL),
+        ({"messages": "x" * 20_000}, "https://a/model/m/converse-stream", ExchangeKind.MODEL),
         ({"id": 1, "params": {"x": "x" * 20_000}, "jsonrpc": "2.0", "method": "m"}, "", ExchangeKind.MCP),
         ({"model": "x" * 20_000, "jsonrpc": "2.0", "method": "m"}, "", ExchangeKind.MCP),
     ],
@@ -274,3 +278,13 @@ def test_a_body_that_is_too_deep_for_a_recursive_reader_is_read() -> None:
 def test_long_bodies_are_told_apart_like_short_ones(body: object, url: str, kind: ExchangeKind) -> None:
     (only,) = exchanges(dumped({"url": url, "request": body, "response": None}))
     assert only.kind is kind
+
+
+@pytest.mark.parametrize(
+    "path", ["models/g:generateContent", "models/g:streamGenerateContent", "model/m/converse"]
+)
+def test_a_damaged_body_that_went_to_a_model_counts_as_a_request(path: str) -> None:
+    (only,) = exchanges(
+        dumped({"url": f"https://a/{path}", "request_raw": '{"contents": [', "response": None})
+    )
+    assert only.kind is ExchangeKind.MODEL
