@@ -4,7 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 CODE := reference traces analysis replay tests benchmarks docs
 
-.PHONY: demo test check format bench readme record-demo record-servers clean
+FUZZ_SECONDS ?= 600
+
+.PHONY: accuracy demo test check format bench fuzz readme record-demo record-servers clean
 
 define install
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "coldturn needs Python 3.11 or newer: make PYTHON=python3.11")'
@@ -38,6 +40,18 @@ format: $(VENV)/.stamp
 
 bench: $(VENV)/.stamp
 	$(BIN)/python -m benchmarks
+
+# Ten minutes by default; FUZZ_SECONDS=60 for a shorter look.
+fuzz: $(VENV)/.stamp
+	PYTHONPATH=tests $(BIN)/python -m fuzz.endless $(FUZZ_SECONDS)
+
+readme: $(VENV)/.stamp
+	$(BIN)/python docs/update_readme.py
+	$(BIN)/python docs/update_pages.py
+
+# COLDTURN_CORPUS names a folder of published recordings, which are not part of the project.
+accuracy: $(VENV)/.stamp
+	$(BIN)/python -m benchmarks.accuracy
 
 record-demo: $(VENV)/.stamp
 	$(BIN)/python -m coldturn.replay.demo_recording.record

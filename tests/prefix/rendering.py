@@ -8,6 +8,9 @@ from typing import Any, TypeAlias
 
 from coldturn.reference.prefix.model import Surface
 
+WTF8 = "utf-8", "surrogatepass"
+"""Texts are compared with their lone surrogates, which have three bytes each."""
+
 Rendered: TypeAlias = list[tuple[str, bytes]]
 """JSON path and content of each block, in render order."""
 
@@ -18,7 +21,7 @@ def rendered(value: dict[str, Any], surface: Surface) -> Rendered:
 
 
 def dumped(value: object) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(*WTF8)
 
 
 def common(one: bytes, other: bytes) -> int:
@@ -37,11 +40,11 @@ def _tools(value: dict[str, Any], surface: Surface) -> Iterator[tuple[str, bytes
 
 def _system(value: dict[str, Any], surface: Surface) -> Iterator[tuple[str, bytes]]:
     if surface is Surface.RESPONSES:
-        yield "$.instructions", value["instructions"].encode()
+        yield "$.instructions", value["instructions"].encode(*WTF8)
     elif surface is Surface.GENERATE_CONTENT:
-        yield "$.systemInstruction.parts[0]", value["systemInstruction"]["parts"][0]["text"].encode()
+        yield "$.systemInstruction.parts[0]", value["systemInstruction"]["parts"][0]["text"].encode(*WTF8)
     elif surface in {Surface.MESSAGES, Surface.CONVERSE}:
-        yield "$.system[0]", value["system"][0]["text"].encode()
+        yield "$.system[0]", value["system"][0]["text"].encode(*WTF8)
 
 
 def _history(value: dict[str, Any], surface: Surface) -> Iterator[tuple[str, bytes]]:
@@ -55,9 +58,9 @@ def _message(path: str, message: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
         yield path, dumped(_without(message, "call_id", "id"))
         return
     if "reasoning_content" in message:
-        yield f"{path}.reasoning_content", message["reasoning_content"].encode()
+        yield f"{path}.reasoning_content", message["reasoning_content"].encode(*WTF8)
     if isinstance(message.get("content"), str):
-        yield path, message["content"].encode()
+        yield path, message["content"].encode(*WTF8)
     key = "parts" if "parts" in message else "content"
     parts = message.get(key)
     for index, part in enumerate(parts if isinstance(parts, list) else ()):
@@ -68,7 +71,7 @@ def _message(path: str, message: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
 
 def _part(part: dict[str, Any]) -> bytes:
     if "text" in part:
-        return str(part["text"]).encode()
+        return str(part["text"]).encode(*WTF8)
     for key, ids in (("functionCall", "id"), ("functionResponse", "id"), ("toolUse", "toolUseId")):
         if key in part:
             return dumped({key: _without(part[key], ids)})

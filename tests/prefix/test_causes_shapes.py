@@ -268,3 +268,32 @@ def test_reasoning_written_as_a_text() -> None:
     found = compare(parent, child).first
     assert found is not None
     assert (found.cause, found.kinds, found.harmless) == ("thinking_stripped", ("as_text",), False)
+
+
+def test_ids_that_are_no_texts() -> None:
+    def sent(one: object, other: object) -> PromptRequest:
+        rows = [
+            {"type": "function_call", "call_id": key, "name": "t", "arguments": "{}"} for key in (one, other)
+        ]
+        return read({**body(Surface.RESPONSES), "input": rows}, Surface.RESPONSES)
+
+    for after, cause in (
+        ((["a"], ["b", 1]), "history_id_regenerated"),
+        (({"a": 2}, "c"), "history_rewritten"),
+    ):
+        found = compare(sent({"a": 1}, "b"), sent(*after)).first
+        assert found is not None
+        assert found.cause == cause
+
+
+@pytest.mark.parametrize("surface", CONTENT_STRINGS)
+@pytest.mark.parametrize("value", [{}, {"a": [1]}, None, 5, True, [None], [5], [[]]])
+def test_content_that_no_provider_takes_is_compared_all_the_same(surface: Surface, value: object) -> None:
+    parent = with_item(surface, {"role": "user", "content": "as it was"})
+    child = with_item(surface, {"role": "user", "content": value})
+    for one, other in ((parent, child), (child, parent)):
+        found = compare(one, other).first
+        assert found is not None
+        assert found.zone.value == "history"
+        assert found.wire_offset is not None
+    assert compare(child, child).stable

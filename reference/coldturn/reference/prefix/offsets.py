@@ -19,6 +19,8 @@ def source_offset(element: bytes, piece: Piece, offset: int) -> int:
     source = element[start:end]
     if piece.facts.is_text:
         return start + 1 + _in_escaped(source[1:-1], offset, strings.character)
+    if not piece.facts.content:
+        return start
     kept = cut_out(source, piece.cuts)
     return start + _before_cuts(_in_json(kept, offset), piece.cuts)
 

@@ -56,12 +56,12 @@ class History:
     @cached_property
     def ids_one_to_one(self) -> bool:
         """Whether the ids of coupled blocks map one to one."""
-        ids: set[tuple[object, object]] = set()
+        ids: set[tuple[str, str]] = set()
         for parent, child in self.couples:
             was = parse_run(self.parent_block(parent).facts.header)
             now = parse_run(self.child_block(child).facts.header)
             for old, new in zip(was, now, strict=False):
-                ids |= {(leaf.was, leaf.now) for leaf in leaves(old, new) if is_id(leaf)}
+                ids |= {(repr(leaf.was), repr(leaf.now)) for leaf in leaves(old, new) if is_id(leaf)}
         return len({old for old, _ in ids}) == len(ids) == len({new for _, new in ids})
 
     @cached_property

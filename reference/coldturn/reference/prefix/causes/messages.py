@@ -153,6 +153,8 @@ def _is_empty_field(leaf: Leaf) -> bool:
 
 def _json(history: History, block: BlockPair) -> list[Change] | None:
     """Tool arguments or results that say the same in another spelling."""
+    if block.was.facts.content == block.now.facts.content:
+        return None
     if block.was.facts.is_text or block.now.facts.is_text:
         return _json_text(block)
     was, now = parse(block.was.facts.content), parse(block.now.facts.content)
