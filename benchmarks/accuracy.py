@@ -22,10 +22,10 @@ _ENGINE_START, _ENGINE_END = "<!-- engine -->", "<!-- /engine -->"
 _TOP = """\
 # How accurate estimates are
 
-Every figure here comes from a command: `COLDTURN_CORPUS=FOLDER python -m benchmarks.accuracy --engine`,
-where the folder holds published recordings (they are not part of this project). A test says when the page
-is out of date. For recordings of your own, `coldturn estimate FILE --validate` prints the same kind of
-table.
+Every figure here comes from a command: `make accuracy COLDTURN_CORPUS=FOLDER`, where the folder holds
+published recordings (they are not part of this project); `python -m benchmarks.accuracy --engine` asks the
+engine anew as well. A test says when the page is out of date. For recordings of your own,
+`coldturn estimate FILE --validate` prints the same kind of table.
 
 Three columns are kept apart: the **ceiling** is what a cache without bounds could have served, **should**
 is what the provider's rules allow, **did** is what was reported. Only did is not an estimate.

@@ -10,23 +10,16 @@ import pytest
 from benchmarks.accuracy import PAGE, engine_table_of, page
 from benchmarks.accuracy_blocks import CAPACITIES, TRACES, requests_of, simulated
 from benchmarks.accuracy_recordings import differs, estimated, explanation, note_on, notes
-from benchmarks.accuracy_sessions import (
-    FILE,
-    Call,
-    Outcome,
-    Session,
-    compare,
-    estimates,
-    outcome,
-    read_sessions,
-    rules_of,
-)
+from benchmarks.accuracy_sessions import FILE, Session, compare, estimates, parameters_of, read_sessions
 
 from coldturn.analysis.curves.inputs import block_curves
 from coldturn.analysis.entries.store import TouchOrder
 from coldturn.analysis.estimates.estimation import estimate
+from coldturn.analysis.estimates.misses import Call, Outcome, outcome, units_behind
 from coldturn.analysis.estimates.report import Difference, EstimateReport
+from coldturn.reference.tokens import ReportedTokens
 from coldturn.traces.readers import read_exchanges
+from coldturn.traces.usage_record import UsageRecord
 
 
 @pytest.fixture(scope="module")
@@ -78,11 +71,24 @@ def test_of_every_thousand_calls_at_most_one_is_not_explained(corpus: Path) -> N
 def test_the_share_of_tokens_that_deepseek_reads_in_practice_is_the_registrys(corpus: Path) -> None:
     found = compare(read_sessions(corpus / FILE))
     for model, one in found.items():
-        assert one.did / one.should == pytest.approx(rules_of(model)[1].reliability, abs=0.015)
+        assert one.did / one.should == pytest.approx(parameters_of(model).reliability, abs=0.015)
 
 
 def session(*calls: tuple[int, int, int], model: str = "deepseek-chat") -> Session:
-    return Session("made up", model, [Call(*one) for one in calls])
+    records = [
+        UsageRecord(
+            source="made up",
+            entry=number,
+            conversation="made up",
+            call=number,
+            model=model,
+            input_tokens=ReportedTokens(prompt),
+            cached_tokens=ReportedTokens(read),
+            output_tokens=ReportedTokens(answer),
+        )
+        for number, (prompt, answer, read) in enumerate(calls)
+    ]
+    return Session("made up", model, records)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +108,18 @@ def session(*calls: tuple[int, int, int], model: str = "deepseek-chat") -> Sessi
 def test_what_a_read_is(calls: Sequence[tuple[int, int, int]], expected: Outcome) -> None:
     one = session(*calls)
     last = len(calls) - 1
-    assert outcome(one.calls, last, list(estimates(one))[last], rules_of(one.model)[1]) is expected
+    estimated = list(estimates(one))[last]
+    assert estimated is not None
+    assert outcome(one.calls, last, estimated, parameters_of(one.model)) is expected
+
+
+@pytest.mark.parametrize(
+    ("reads", "behind"),
+    [((0, 1_088, 1_088), 1), ((0, 1_088, 1_280, 1_088), 2), ((0, 320, 320), None)],
+)
+def test_how_far_a_read_is_behind(reads: Sequence[int], behind: int | None) -> None:
+    calls = [Call(1_000 + 200 * at, 90, read) for at, read in enumerate(reads)]
+    assert units_behind(calls, len(calls) - 1, parameters_of("deepseek-chat")) == behind
 
 
 def test_models_differ_in_steps_and_in_whether_the_answer_is_kept() -> None:
@@ -111,7 +128,7 @@ def test_models_differ_in_steps_and_in_whether_the_answer_is_kept() -> None:
             ("deepseek-chat", "deepseek-reasoner", "deepseek-v4-flash")}  # fmt: skip
     assert read == {"deepseek-chat": 1_152, "deepseek-reasoner": 960, "deepseek-v4-flash": 1_152}
     odd = session((1_000, 90, 0), (1_300, 0, 0), model="deepseek-v4-flash")
-    assert list(estimates(odd)) == [0, 1_024]
+    assert list(estimates(odd)) == [None, 1_024]
 
 
 def test_every_difference_in_the_recordings_is_explained(recordings: EstimateReport) -> None:
