@@ -220,3 +220,14 @@ def test_a_damaged_line_is_one_error_and_the_rest_is_read(row: bytes, message: s
     assert isinstance(error, EntryError)
     assert message in error.message
     assert isinstance(found, Exchange)
+
+
+def test_the_providers_own_diagnosis_is_kept() -> None:
+    told = said("a", "u", "m1", text("hi"))
+    reason = {"type": "tools_changed", "cache_missed_input_tokens": 41_735}
+    told["message"]["diagnostics"] = {"cache_miss_reason": reason}
+    first, second = calls(
+        asked("u", None, "hello"), told, asked("v", "a", "more"), said("b", "v", "m2", text("ok"))
+    )
+    assert answer(first)["diagnostics"] == {"cache_miss_reason": reason}
+    assert "diagnostics" not in answer(second)

@@ -42,6 +42,7 @@ class _Reply:
     model: str
     usage: bytes | None
     stop: bytes
+    diagnostics: bytes | None
     request_id: str | None
 
 
@@ -126,6 +127,7 @@ def _note(replies: dict[str, _Reply], message: str, line: SessionLine) -> None:
         text_of(members.get("model")) or (known.model if known else ""),
         usage if usage[:1] == b"{" else known.usage if known else None,
         members.get("stop_reason", b"null"),
+        members.get("diagnostics") or (known.diagnostics if known else None),
         line.text("requestId") or (known.request_id if known else None),
     )
 
@@ -142,13 +144,13 @@ def _call(message: str, reply: _Reply, conversations: Conversations) -> SessionC
         ("content", content),
         ("stop_reason", reply.stop),
     ]
-    usage = [] if reply.usage is None else [("usage", reply.usage)]
+    told = (("usage", reply.usage), ("diagnostics", reply.diagnostics))
     return SessionCall(
         entry=lines[0].entry,
         surface=Surface.MESSAGES,
         model=reply.model,
         parts=history.messages,
-        answer=object_of(*answer, *usage),
+        answer=object_of(*answer, *((key, value) for key, value in told if value is not None)),
         started=history.sent,
         missing=NOT_KEPT if history.whole else NOT_KEPT | {Zone.HISTORY},
         request_id=reply.request_id,
