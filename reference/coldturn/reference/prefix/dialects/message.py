@@ -197,14 +197,17 @@ class _Reader:
         add_part(builder, span, place, rule, self._take_header(), aside)
 
     def _is_thought(self, span: Span) -> bool:
-        members = self.builder.members(span) if self.rules.thought else None
-        return members is not None and members.raw(self.rules.thought or "") == b"true"
+        key = self.rules.thought
+        members = self.builder.members(span) if key is not None else None
+        return key is not None and members is not None and members.raw(key) == b"true"
 
     def _signed(self, span: Span, suffix: str) -> frozenset[str]:
         """Add a part's signature as reasoning in front of it; the keys that are done with."""
         members = self.builder.members(span) if self.rules.signatures else None
-        for key in self.rules.signatures if members is not None else ():
-            member = members.get(key) if members is not None else None
+        if members is None:
+            return frozenset()
+        for key in self.rules.signatures:
+            member = members.get(key)
             if member is not None and self.builder.data[member.value : member.value + 1] == b'"':
                 token = (member.value, member.end)
                 place = Place(BlockKind.REASONING, f"{suffix}.{key}", key, self.role, token)
