@@ -17,6 +17,12 @@ _COUNTS = frozenset({
 _NO_ANSWER = frozenset({"usage", "usageMetadata", "id", "model", "object", "created"})
 """Members of a reply that say nothing of what was answered."""
 
+_EMPTY = {
+    Surface.MESSAGES: b'"content":[]',
+    Surface.RESPONSES: b'"output":[]',
+    Surface.CHAT_COMPLETIONS: b'"choices":[]',
+    Surface.CONVERSE: b'"output":{}',
+}
 _LONGEST = 4096
 _MOST_TOKENS = 1 << 53
 """Above this no count of tokens is one: JSON's numbers end there."""
@@ -34,7 +40,18 @@ class Counts:
     @property
     def known(self) -> bool:
         """Whether anything was reported."""
-        return any(one is not None for one in (self.input, self.read, self.written, self.output))
+        return any(one is not None for one in self._all)
+
+    def agrees(self, other: Counts) -> bool:
+        """Whether the input is the same in both, and no other count differs."""
+        pairs = zip(self._all, other._all, strict=True)
+        return self.input is not None and all(
+            mine is None or theirs in (None, mine) for mine, theirs in pairs
+        )
+
+    @property
+    def _all(self) -> tuple[ReportedTokens | None, ...]:
+        return self.input, self.read, self.written, self.output
 
 
 def counted(value: object) -> ReportedTokens | None:
@@ -71,22 +88,35 @@ def counts(
 def usage_reply(surface: Surface, usage: Counts) -> bytes:
     """A reply of which nothing but its usage is known, in the fields of a surface."""
     told: dict[str, int | dict[str, int] | None]
+    fresh = None
+    if usage.input is not None:
+        fresh = max(usage.input - (usage.read or 0) - (usage.written or 0), 0)
     match surface:
         case Surface.MESSAGES:
-            fresh = None
-            if usage.input is not None:
-                fresh = max(usage.input - (usage.read or 0) - (usage.written or 0), 0)
             told = {
                 "input_tokens": fresh,
                 "cache_creation_input_tokens": usage.written,
                 "cache_read_input_tokens": usage.read,
                 "output_tokens": usage.output,
             }
+        case Surface.CONVERSE:
+            told = {
+                "inputTokens": fresh,
+                "cacheReadInputTokens": usage.read,
+                "cacheWriteInputTokens": usage.written,
+                "outputTokens": usage.output,
+            }
         case Surface.RESPONSES:
             told = {
                 "input_tokens": usage.input,
                 "input_tokens_details": _details(usage),
                 "output_tokens": usage.output,
+            }
+        case Surface.GENERATE_CONTENT:
+            told = {
+                "promptTokenCount": usage.input,
+                "cachedContentTokenCount": usage.read,
+                "candidatesTokenCount": usage.output,
             }
         case _:
             told = {
@@ -100,8 +130,9 @@ def usage_reply(surface: Surface, usage: Counts) -> bytes:
 
 def bare_reply(surface: Surface, usage: bytes) -> bytes:
     """A reply that holds a usage object of a surface and nothing else."""
-    empty = {Surface.MESSAGES: b"content", Surface.RESPONSES: b"output"}.get(surface, b"choices")
-    return b'{"' + empty + b'":[],"usage":' + usage + b"}"
+    if surface is Surface.GENERATE_CONTENT:
+        return b'{"candidates":[],"usageMetadata":' + usage + b"}"
+    return b"{" + _EMPTY[surface] + b',"usage":' + usage + b"}"
 
 
 def _details(usage: Counts) -> dict[str, int] | None:

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from coldturn.reference.prefix.request import recognise_surface
+from coldturn.traces import names
 from coldturn.traces.formats.genai_content import messages_in, parsed, tools_in
 from coldturn.traces.formats.genai_usage import usage_of
 from coldturn.traces.formats.observed import Observed
@@ -39,7 +40,7 @@ def is_call(span: Span) -> bool:
             return named.lower() in _CALLS
     if "traceloop.span.kind" in told or ("request_data" not in told and not _text(told, *_MODEL)):
         return False
-    return usage_of(told).known or messages_in(span) is not None or "request_data" in told
+    return "request_data" in told or usage_of(told).known or messages_in(span) is not None
 
 
 def call_of(span: Span, entry: int) -> Observed:
@@ -53,6 +54,7 @@ def call_of(span: Span, entry: int) -> Observed:
         tools=tools_in(span),
         body=_logged_body(told),
         usage=usage_of(told),
+        usage_raw=_raw_usage(told),
         started=span.start,
         answered=_answered(span),
         host=_host(told.get("server.address")),
@@ -63,11 +65,21 @@ def call_of(span: Span, entry: int) -> Observed:
 def _logged_body(told: Mapping[str, Any]) -> bytes | None:
     """Logfire's ``request_data``: the request's JSON, where it is one that we know."""
     logged = told.get("request_data")
-    if logged is None:
+    value = parsed(logged)
+    if not isinstance(value, Mapping) or not {"messages", "input"} & value.keys():
         return None
-    text = logged if isinstance(logged, str) else compact(parsed(logged))
+    text = logged if isinstance(logged, str) else compact(value)
     body = text.encode("utf-8", "surrogatepass")
     return body if recognise_surface(body) is not None else None
+
+
+def _raw_usage(told: Mapping[str, Any]) -> bytes | None:
+    """The provider's own usage object, where an observer kept it."""
+    for key in ("gen_ai.usage.raw", names.USAGE_RAW):
+        value = parsed(told.get(key))
+        if isinstance(value, Mapping):
+            return compact(value).encode("utf-8", "surrogatepass")
+    return None
 
 
 def _answered(span: Span) -> float | None:

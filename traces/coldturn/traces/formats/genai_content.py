@@ -120,16 +120,23 @@ def _openinference_message(value: Json) -> Json:
     if not isinstance(message, Mapping):
         return value
     built: dict[str, Json] = {"role": message.get("role", "user"), "content": message.get("content")}
-    contents = [_within(one, "message_content") for one in _listed(message.get("contents"))]
+    contents = [_openinference_content(one) for one in _listed(message.get("contents"))]
     if contents:
         built["content"] = contents
     calls = [_within(one, "tool_call") for one in _listed(message.get("tool_calls"))]
+    placed = {_within(one, "id") for one in contents}  # a call may stand in its place and in the list
+    calls = [one for one in calls if _within(one, "id") not in placed]
     if calls:
         built["tool_calls"] = calls
     for key in ("tool_call_id", "name"):
         if key in message:
             built[key] = message[key]
     return built
+
+
+def _openinference_content(value: Json) -> Json:
+    call = _within(value, "tool_call")
+    return {**call, "type": "tool_call"} if isinstance(call, Mapping) else _within(value, "message_content")
 
 
 def _vercel(span: Span) -> tuple[Message, ...]:

@@ -1,7 +1,8 @@
 """A model call as an observer kept it: what was said and counted, not the bytes that were sent.
 
-A request body is written afresh in the format of the provider that the source names (Anthropic Messages, else
-Chat Completions), with fidelity ``messages``. Its usage becomes the reply, in the fields of that format.
+A request body is written afresh in the format of the provider that the source names (Anthropic Messages,
+Gemini's generateContent, else Chat Completions), with fidelity ``messages``. Its usage becomes the reply, in the
+fields of that format.
 """
 
 from __future__ import annotations
@@ -10,22 +11,27 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import quote
 
 from coldturn.reference.prefix.model import Fidelity, Surface, Zone
 from coldturn.reference.prefix.request import recognise_surface
 from coldturn.traces.classify import kind_of
 from coldturn.traces.exchange import EntryError, Exchange, ExchangeKind
+from coldturn.traces.formats.bodies import body_of
 from coldturn.traces.formats.model import Record
-from coldturn.traces.formats.talk import Message, anthropic_body, chat_body, compact
+from coldturn.traces.formats.talk import Message, compact
 from coldturn.traces.usage_record import UsageRecord
-from coldturn.traces.usage_reply import Counts, usage_reply
+from coldturn.traces.usage_reply import Counts, bare_reply, bare_usage, usage_reply
 
 _PATHS = {
     Surface.MESSAGES: "/v1/messages",
     Surface.CHAT_COMPLETIONS: "/v1/chat/completions",
     Surface.RESPONSES: "/v1/responses",
+    Surface.CONVERSE: "/model/-/converse",
 }
-_ANTHROPIC = ("anthropic", "claude")
+_GOOGLE = ("google", "gemini", "vertex", "gcp")
+_CLOUDS = ("bedrock", *_GOOGLE)
+"""Providers of several makers' models; a Claude there takes its maker's format."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +42,7 @@ class Observed:
         messages: What was sent, system text in front; None when no content was kept.
         tools: Their definitions; None when the source did not keep any, which is not the same as none sent.
         body: The request itself as somebody logged it, where it was; it goes before `messages`.
+        usage_raw: The provider's own usage object, where it was kept.
         provider: ``gen_ai.provider.name``, or the source's own word; empty when not told.
         host: The server's name where the source tells it.
         conversation: What calls without content are numbered by.
@@ -48,6 +55,7 @@ class Observed:
     tools: Sequence[Any] | None = None
     body: bytes | None = None
     usage: Counts = field(default_factory=Counts)
+    usage_raw: bytes | None = None
     started: float | None = None
     answered: float | None = None
     host: str = ""
@@ -92,12 +100,14 @@ class Records:
             written_tokens=call.usage.written,
             output_tokens=call.usage.output,
             started=call.started,
+            raw=call.usage_raw,
         )
 
     def _exchange(self, call: Observed) -> Exchange:
         surface = _logged_surface(call) or _surface_of(call.provider, call.model)
         body = call.body if call.body is not None else _body_of(call, surface)
-        address = f"https://{call.host}{_PATHS[surface]}" if call.host else _PATHS[surface]
+        path = _path_of(surface, call.model)
+        address = f"https://{call.host}{path}" if call.host else path
         kept = call.body is not None or call.tools is not None
         return Exchange(
             source=self._source,
@@ -106,7 +116,7 @@ class Records:
             method="POST",
             url=address,
             request_body=body,
-            response_body=usage_reply(surface, call.usage) if call.usage.known else None,
+            response_body=_reply(surface, call),
             status=None,
             content_type="application/json",
             started=call.started,
@@ -116,16 +126,33 @@ class Records:
         )
 
 
+def _reply(surface: Surface, call: Observed) -> bytes | None:
+    if call.usage_raw is not None and bare_usage(call.usage_raw) is not None:
+        return bare_reply(surface, call.usage_raw)
+    return usage_reply(surface, call.usage) if call.usage.known else None
+
+
 def _logged_surface(call: Observed) -> Surface | None:
-    surface = None if call.body is None else recognise_surface(call.body)
-    return surface if surface in _PATHS else None
+    return None if call.body is None else recognise_surface(call.body)
 
 
 def _surface_of(provider: str, model: str) -> Surface:
-    told = f"{provider}/{model}".lower()
-    return Surface.MESSAGES if any(word in told for word in _ANTHROPIC) else Surface.CHAT_COMPLETIONS
+    """The format of a provider, or of the model's maker where no provider is told."""
+    host, name = provider.lower(), model.lower()
+    cloud = not host or any(word in host for word in _CLOUDS)
+    if "anthropic" in host or (cloud and "claude" in name):
+        return Surface.MESSAGES
+    if any(word in host for word in _GOOGLE) or (not host and "gemini" in name):
+        return Surface.GENERATE_CONTENT
+    return Surface.CHAT_COMPLETIONS
+
+
+def _path_of(surface: Surface, model: str) -> str:
+    if surface is Surface.GENERATE_CONTENT:
+        return f"/v1beta/models/{quote(model.rsplit('/', 1)[-1], safe='-._')}:generateContent"
+    return _PATHS[surface]
 
 
 def _body_of(call: Observed, surface: Surface) -> bytes:
-    build = anthropic_body if surface is Surface.MESSAGES else chat_body
-    return compact(build(call.model, call.messages or (), call.tools)).encode("utf-8", "surrogatepass")
+    body = body_of(surface, call.model, call.messages or (), call.tools)
+    return compact(body).encode("utf-8", "surrogatepass")

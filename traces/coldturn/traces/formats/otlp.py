@@ -15,7 +15,7 @@ from coldturn.traces.errors import NoRequestsError, UnreadableJsonError
 from coldturn.traces.exchange import EntryError
 from coldturn.traces.formats.genai import call_of, is_call
 from coldturn.traces.formats.model import Format, Head, Layout, Record
-from coldturn.traces.formats.observed import Records
+from coldturn.traces.formats.observed import Observed, Records
 from coldturn.traces.formats.spans import Span, flat_span, otlp_spans
 from coldturn.traces.kinds import InputKind
 from coldturn.traces.opening import BOM, lines
@@ -99,27 +99,53 @@ def _flat(content: bytes, where: str, name: str) -> Span | EntryError:
 
 
 def _records(spans: Iterator[Span | EntryError], name: str) -> Iterator[Record]:
-    """Calls are numbered in their order, and an error by the call that would have been next."""
+    """Calls are numbered in their order, and an error by the call that would have been next.
+
+    A client library and an instrumentation around it may both tell of a call; the one without content ends
+    first and is then passed over.
+    """
     records = Records(name)
+    held: Observed | None = None
+    for item in _calls(spans, name):
+        if isinstance(item, EntryError):
+            yield item
+            continue
+        if held is not None and not _tells_of(item, held):
+            yield from records.of(held)
+        held = None if item.has_content else item
+        if held is None:
+            yield from records.of(item)
+    if held is not None:
+        yield from records.of(held)
+
+
+def _calls(spans: Iterator[Span | EntryError], name: str) -> Iterator[Observed | EntryError]:
     calls = passed = errors = 0
     for span in spans:
-        if isinstance(span, EntryError):
-            errors += 1
-            yield replace(span, entry=calls)
-            continue
+        found: Observed | EntryError | None
         try:
-            call = call_of(span, calls) if is_call(span) else None
+            found = replace(span, entry=calls) if isinstance(span, EntryError) else _call(span, calls)
         except RecursionError:
-            errors += 1
-            yield EntryError(name, calls, "a span is nested too deeply")
-            continue
-        if call is None:
+            found = EntryError(name, calls, "a span is nested too deeply")
+        if found is None:
             passed += 1
             continue
-        calls += 1
-        yield from records.of(call)
+        calls += isinstance(found, Observed)
+        errors += isinstance(found, EntryError)
+        yield found
     if not calls and not errors:
         raise NoRequestsError(name, [f"{passed} span{'s'[: passed != 1]}, none of them a call to a model"])
+
+
+def _call(span: Span, entry: int) -> Observed | None:
+    return call_of(span, entry) if is_call(span) else None
+
+
+def _tells_of(call: Observed, bare: Observed) -> bool:
+    """Whether a call with content is the one that `bare` only has the numbers of."""
+    if not call.has_content or call.model != bare.model or call.started is None or bare.started is None:
+        return False
+    return call.started <= bare.started and call.usage.agrees(bare.usage)
 
 
 FORMATS = (
