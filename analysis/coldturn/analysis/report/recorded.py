@@ -19,11 +19,13 @@ from coldturn.analysis.report.model import Columns, Conversation, ReportData, Ro
 from coldturn.analysis.report.parts import PartTable, Piece
 from coldturn.analysis.report.tools import ToolCounts
 from coldturn.reference.prefix.errors import ColdturnError
-from coldturn.reference.prefix.model import Block
+from coldturn.reference.prefix.model import Block, Zone
 from coldturn.reference.prefix.request import PromptRequest
 from coldturn.traces.exchange import EntryError, Exchange, ExchangeKind
 
 NAME = "recorded requests"
+_NO_TEXT = frozenset({Zone.NONE, Zone.SETTINGS})
+"""Zones of findings behind which the text is the same."""
 _ELSEWHERE = frozenset({"source", "request", "entry", "parent", "turn"})
 """Keys of a finding that its row holds already."""
 
@@ -194,7 +196,8 @@ def _common(seen: Compared, kept: int) -> tuple[int | None, bool]:
     if seen.found is not None and seen.found.offset is not None:
         return seen.found.offset, True
     parent, request = seen.parent_request, seen.request
-    if seen.found is None and request.previous_response_id is None and kept == len(parent.contents) - 1:
+    same_text = seen.found is None or seen.found.zone in _NO_TEXT
+    if same_text and request.previous_response_id is None and kept == len(parent.contents) - 1:
         # A last text that goes on is no break: the parent is held to its end.
         return min(parent.content_bytes, request.content_bytes), True
     whole = kept == len(parent.contents) or request.previous_response_id is not None

@@ -155,6 +155,7 @@ function listen() {
   let timer = 0;
   byId("filters").addEventListener("submit", (event) => event.preventDefault());
   byId("filters").addEventListener("input", () => {
+    takeFilters();
     clearTimeout(timer);
     timer = setTimeout(applyFilters, TYPING_PAUSE);
   });
@@ -182,10 +183,13 @@ function listen() {
 }
 
 function applyFilters() {
-  for (const name of FILTERS) state[name] = byId(name).value;
-  state.scale = byId("scale").value === currentView().scale ? "" : byId("scale").value;
   drawRows();
   writeFragment();
+}
+
+function takeFilters() {
+  for (const name of FILTERS) state[name] = byId(name).value;
+  state.scale = byId("scale").value === currentView().scale ? "" : byId("scale").value;
 }
 
 function drawViewPicker() {

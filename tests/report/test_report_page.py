@@ -1,0 +1,171 @@
+"""The page in a real browser: what it draws, and how it is used."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from report.conftest import ROWS, OpenPage, chosen, row
+from report.report_inputs import HOSTILE
+
+
+def test_the_overview_keeps_its_columns_apart(opened: OpenPage, small_page: Path) -> None:
+    page = opened(small_page)
+    expect(page.locator("#headline")).to_contain_text("2 unplanned breaks in 5 requests")
+    rates = page.locator("#rates > div")
+    expect(rates).to_have_count(3)
+    for place, words in enumerate(("Ceiling estimated", "By rules estimated", "Reported by the provider")):
+        expect(rates.nth(place).locator("dt")).to_have_text(words)
+    expect(rates.nth(2).locator("b")).to_have_text("39.5 %")
+    expect(page.locator("#causes tbody tr").first).to_contain_text("clock_in_prefix")
+    expect(page.locator("#rate-chart svg")).to_have_attribute(
+        "aria-label", re.compile("ceiling, estimated .* reported 39.5 %")
+    )
+
+
+def test_bars_are_as_long_as_prompts_and_mark_what_is_sent_again(opened: OpenPage, small_page: Path) -> None:
+    page = opened(small_page)
+    shares = page.evaluate(
+        """() => [...document.querySelectorAll("#rows [role=option]")].map((row) => {
+            const bar = row.querySelector("svg.bar");
+            const rects = (how) => [...bar.querySelectorAll(`rect.${how}`)];
+            const sum = (how) => rects(how).reduce((all, one) => all + one.width.baseVal.value, 0);
+            const marks = bar.querySelectorAll(".mark").length;
+            return [sum("reused"), sum("again"), sum("fresh"), marks, bar.clientWidth];
+        })"""
+    )
+    first, held, broken, *_ = shares
+    assert first[0] == first[1] == 0 < first[2]
+    assert held[0] == pytest.approx(sum(first[:3]), abs=0.1)
+    assert held[1] == 0
+    assert broken[1] > 0
+    assert [row[3] for row in shares[:4]] == [0, 0, 1, 1]
+    longest = max(sum(row[:3]) for row in shares)
+    assert longest == pytest.approx(shares[0][4] - 1, abs=0.5)
+
+
+def test_a_click_shows_what_broke_where_and_what_to_do(opened: OpenPage, small_page: Path) -> None:
+    page = opened(small_page)
+    page.click(row(2))
+    detail = page.locator("#detail")
+    expect(detail.locator("h3")).to_have_text("Request 2")
+    expect(detail.locator(".verdict-line")).to_contain_text("clock_in_prefix")
+    expect(detail.locator(".was del")).to_contain_text("1")
+    expect(detail.locator(".now ins")).to_contain_text("2")
+    expect(detail).to_contain_text("tokens, estimated")
+    expect(detail.locator(".remedy")).to_contain_text("docs/causes.md#clock_in_prefix")
+    expect(detail).to_contain_text("$.instructions")
+    detail.get_by_role("button", name="request 1").click()
+    assert chosen(page) == "Request 1"
+    assert page.url.endswith("#row=1")
+
+
+def test_the_parts_of_a_prompt_are_listed_with_their_state(opened: OpenPage, small_page: Path) -> None:
+    page = opened(small_page)
+    page.click(row(2))
+    page.click("#detail .part-list summary")
+    states = page.locator("#detail .parts .state").all_inner_texts()
+    assert states[0] == "reused"
+    assert "differs" in states
+    assert states.index("differs") < states.index("sent again")
+    keys = page.locator("#detail .parts .key").all_inner_texts()
+    assert keys[0] == "tools[0] read_file"
+
+
+def test_the_keyboard_reaches_everything(opened: OpenPage, small_page: Path) -> None:
+    page = opened(small_page)
+    page.keyboard.press("Escape")
+    for key, place in (("j", 0), ("j", 1), ("k", 0), ("n", 2), ("n", 3), ("p", 2)):
+        page.keyboard.press(key)
+        assert chosen(page) == f"Request {place}", key
+    page.focus("#rows")
+    for key, place in (("ArrowDown", 3), ("ArrowUp", 2), ("End", 4), ("Home", 0)):
+        page.keyboard.press(key)
+        assert chosen(page) == f"Request {place}", key
+    assert page.get_attribute("#rows", "aria-activedescendant") == "row-0"
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "q"
+    page.keyboard.type("j")
+    assert page.input_value("#q") == "j"
+    page.keyboard.press("Escape")
+    expect(page.locator("#q")).to_have_value("")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_hidden()
+
+
+def test_filters_filter_and_stand_in_the_address(opened: OpenPage, small_page: Path) -> None:
+    page = opened(small_page)
+    page.select_option("#cause", "tool_added")
+    expect(page.locator(ROWS)).to_have_count(1)
+    expect(page.locator("#shown")).to_have_text("1 of 5 requests, 1 unplanned break")
+    assert "cause=tool_added" in page.url
+    page.click("#clear")
+    expect(page.locator(ROWS)).to_have_count(5)
+    page.select_option("#verdict", "unplanned")
+    expect(page.locator(ROWS)).to_have_count(2)
+    page.select_option("#zone", "system")
+    expect(page.locator(ROWS)).to_have_count(1)
+    page.click("#clear")
+    page.fill("#q", "grep tools")
+    expect(page.locator(ROWS)).to_have_count(1)
+    page.fill("#q", "nothing of this")
+    expect(page.locator("#empty")).to_be_visible()
+
+
+def test_a_cause_of_the_overview_leads_to_its_requests(opened: OpenPage, small_page: Path) -> None:
+    page = opened(small_page)
+    page.get_by_role("button", name="Show only tool_added").click()
+    expect(page.locator(ROWS)).to_have_count(1)
+    assert chosen(page) == "Request 3"
+
+
+def test_an_address_opens_what_it_names(opened: OpenPage, small_page: Path) -> None:
+    page = opened(small_page, fragment="#row=3&zone=tools")
+    assert chosen(page) == "Request 3"
+    expect(page.locator(ROWS)).to_have_count(1)
+    page.evaluate("location.hash = '#row=2'")
+    expect(page.locator("#detail h3")).to_have_text("Request 2")
+    expect(page.locator(ROWS)).to_have_count(5)
+
+
+@pytest.mark.parametrize(
+    "fragment", ["#row=99", "#view=7&row=x", "#cause=%3Cimg%20src%3Dx%3E", "#__proto__=1"]
+)
+def test_an_address_that_names_nothing_does_no_harm(
+    opened: OpenPage, small_page: Path, fragment: str
+) -> None:
+    page = opened(small_page, fragment=fragment)
+    expect(page.locator("#headline")).to_contain_text("5 requests")
+
+
+def test_servers_and_idle_tools(opened: OpenPage, small_page: Path) -> None:
+    page = opened(small_page)
+    panel = page.locator("#servers")
+    expect(panel.get_by_role("table", name="MCP servers")).to_contain_text("files")
+    panel.locator("summary").click()
+    expect(panel.locator(".versions")).to_contain_text("added: grep")
+    expect(panel.locator(".versions")).to_contain_text("removed: write_file")
+    expect(panel.locator(".versions ins")).to_contain_text("a whole file")
+    expect(panel).to_contain_text("2 of 3 tools that prompts define were never called")
+
+
+def test_hostile_text_stays_text(opened: OpenPage, hostile_page: Path) -> None:
+    page = opened(hostile_page)
+    shown = page.evaluate("document.querySelectorAll('img, script:not([type]), iframe').length")
+    assert shown == 0
+    for place in range(page.locator(ROWS).count()):
+        page.click(row(place))
+        page.click("#detail .part-list summary")
+    page.click("#servers summary")
+    assert page.title() == "a log · coldturn report"
+    text = page.inner_text("body")
+    assert HOSTILE[:30] in text
+    assert not re.search("[\u202a-\u202e\u2066-\u2069\0]", text)
+    assert "⟨U+202E⟩" in text
+    assert page.evaluate("document.querySelectorAll('img').length") == 0
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
