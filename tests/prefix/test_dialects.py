@@ -405,6 +405,7 @@ def test_a_text_stands_only_where_providers_take_one(key: str, is_read: bool) ->
         ({"messages": [], "toolConfig": {"tools": []}}, "", Surface.CONVERSE),
         ({"messages": [{"role": "user", "content": [{"text": "hi"}]}]}, "REDACTED", Surface.CONVERSE),
         ({"messages": [{"content": "a"}, {"content": [{"text": "hi"}]}]}, "", Surface.CHAT_COMPLETIONS),
+        ({"messages": [{"content": [{"text": "a"}, {"type": "text"}]}]}, "", Surface.CHAT_COMPLETIONS),
         ({"inputText": "hi"}, "https://bedrock/model/amazon.titan/invoke", None),
     ],
 )
