@@ -298,3 +298,15 @@ def test_a_refused_request_wrote_nothing() -> None:
     was = exchange(marked(messages(LONG), 0), ANTHROPIC, status=529, started=0.0)
     now = exchange(marked(messages(LONG), 0), ANTHROPIC, usage(ANTHROPIC, 5_001, 0, 5_000), started=5.0)
     assert findings(was, now) == []
+
+
+def test_a_conversation_that_goes_on_by_reference_is_measured_by_its_reports() -> None:
+    first = exchange(responses(LONG, "a"), OPENAI, usage(OPENAI, 5_001, 0), started=0.0, response_id="r1")
+    body = {**responses(LONG, "b"), "previous_response_id": "r1"}
+    hit = exchange(body, OPENAI, usage(OPENAI, 5_020, 4_992), started=9.0, response_id="r2")
+    missed = exchange(body, OPENAI, usage(OPENAI, 5_020, 0), started=9.0, response_id="r2")
+    last = {**responses(LONG, "c"), "previous_response_id": "r2"}
+    assert findings(first, hit) == []
+    assert finding(first, missed).cause == "provider_side"
+    again = exchange(last, OPENAI, usage(OPENAI, 5_040, 0), started=20.0)
+    assert finding(first, hit, again).request == 2

@@ -21,6 +21,7 @@ from coldturn.analysis.verdicts.model import Case, Known, Sent, Thresholds
 from coldturn.analysis.verdicts.rulebook import Rulebook, host_of
 from coldturn.analysis.verdicts.serving import upstream_of
 from coldturn.analysis.verdicts.vendor import with_vendor
+from coldturn.reference.prefix.causes.branches import FORK, MOVED_SUFFIX, NEW_CONVERSATION, SIDE_CALL
 from coldturn.reference.prefix.model import Comparison
 from coldturn.reference.prefix.request import PromptRequest
 from coldturn.reference.wire.model import Reply
@@ -28,7 +29,7 @@ from coldturn.traces.exchange import Exchange
 
 MOST_REQUESTS = 10_000
 _MOST_ANCESTORS = 64
-_BRANCHES = frozenset({"new_conversation", "fork"})
+_BRANCHES = frozenset({NEW_CONVERSATION, FORK, SIDE_CALL, MOVED_SUFFIX})
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +101,7 @@ class Judge:
             answered=exchange.answered,
             refused=was_refused(exchange),
             usage=usage_of(exchange, reply),
+            continues=request.previous_response_id is not None,
             places=places,
             ttl=ttl,
             longest_ttl=max(lifetimes, default=None),

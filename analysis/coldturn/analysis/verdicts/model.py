@@ -73,6 +73,7 @@ class Sent:
         bytes: Content bytes.
         started: Epoch seconds, as is `answered`, when its answer began; None when unknown.
         refused: The server did not answer it.
+        continues: It names the response that it continues, so that its bytes are not all of its input.
         places: Where it writes and looks, for providers that read written entries only.
         ttl: Seconds that it asked its entries to be kept; None for the rules' own. `longest_ttl` is the
             largest that any request of its lineage asked for so far.
@@ -91,6 +92,7 @@ class Sent:
     answered: float | None
     refused: bool
     usage: ProviderUsage
+    continues: bool = False
     places: Places | None = None
     ttl: float | None = None
     longest_ttl: float | None = None
@@ -104,6 +106,8 @@ class Sent:
     @property
     def counts_more(self) -> bool:
         """Whether the provider counts much that was not sent: pages it fetched, steps of its own tools."""
+        if self.continues:
+            return False
         sent = self.bytes / BYTES_PER_TOKEN
         return (self.usage.input or 0) > _HIDDEN_FACTOR * sent + _HIDDEN_LEAST
 
@@ -115,6 +119,8 @@ class Sent:
     @property
     def tokens_per_byte(self) -> float | None:
         """By its reported input; None without one."""
+        if self.continues:
+            return None
         return self.input / self.bytes if self.input and self.bytes else None
 
 

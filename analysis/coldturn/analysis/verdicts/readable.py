@@ -48,7 +48,8 @@ def readable_of(case: Case, kept_bytes: int) -> Readable | None:
 def parent_tokens(case: Case) -> int:
     """Tokens of the parent's stable part: the provider's count where it stands for just that."""
     reported = case.was.input
-    if reported is not None and case.stable_bytes == case.was.bytes:
+    whole = case.stable_bytes == case.was.bytes or (case.by_reference and case.comparison.stable)
+    if reported is not None and whole:
         return reported
     return case.tokens(case.stable_bytes)
 
@@ -97,19 +98,24 @@ def _left(case: Case, kept_bytes: int) -> int:
             unit = next(fitting, None)
             return 0 if unit is None else _unit(case, unit, case.tokens(unit.bytes))
         case EntryModel.WRITTEN_ENTRIES:
-            return _found(case)
+            return _found(case, kept_bytes)
         case _:
             return 0
 
 
-def _found(case: Case) -> int:
+def _found(case: Case, kept_bytes: int) -> int:
     """Tokens of the deepest written entry that the child's text, settings and markers find."""
-    if case.look is None or case.look.hit is None:
+    look, places = case.look, case.was.places
+    if look is None or look.hit is None or places is None or places.deepest is None:
         return 0
-    deepest = case.was.places.deepest if case.was.places else None
-    if deepest is not None and case.look.hit.bytes >= deepest.bytes:
+    if kept_bytes < min(look.hit.bytes, case.stable_bytes):
+        fitting = (
+            one.bytes for one in places.entries if one.bytes <= kept_bytes and one.boundary in look.looked
+        )
+        return _cached(case, max(fitting, default=0))
+    if look.hit.bytes >= places.deepest.bytes:
         return written_tokens(case) or 0
-    return _cached(case, case.look.hit.bytes)
+    return _cached(case, look.hit.bytes)
 
 
 def _unit(case: Case, one: Sent, tokens: int) -> int:

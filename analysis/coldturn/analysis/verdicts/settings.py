@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import msgspec
 
 from coldturn.analysis.estimates.layout import setting
-from coldturn.analysis.estimates.ruleset import Parameters
+from coldturn.analysis.estimates.ruleset import Parameters, Placement
 from coldturn.analysis.verdicts.model import Case
 from coldturn.reference.prefix.model import Zone
 from coldturn.reference.prefix.request import PromptRequest
@@ -105,7 +105,10 @@ _DEFAULTS: Mapping[str, frozenset[bytes]] = {
 _PARALLEL = "disable_parallel_tool_use"
 _IMAGES = "@images"
 _AFFINITY = frozenset({"cache_key_changed", "scope_changed"})
-"""What decides where a request is served loses everything, whatever a provider's tiers are."""
+_OWN_CACHE = frozenset(
+    {"cache_salt", "cachedContent", "openai-organization", "openai-project", "organization", "project"}
+)
+"""What names a cache of its own, whoever the provider is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +189,7 @@ def _headers(case: Case) -> Iterator[Changed]:
         before, after = was.get(name), now.get(name)
         cause = HEADERS.get(name)
         if cause is not None and _as_set(before) != _as_set(after):
-            yield Changed(cause, name, before, after, TIERS if cause in _AFFINITY else None)
+            yield Changed(cause, name, before, after, _affinity(case, cause, name))
 
 
 def _images(case: Case) -> Iterator[Changed]:
@@ -208,15 +211,23 @@ def _has_image(request: PromptRequest) -> bool:
 
 
 def _tiers(case: Case, cause: str, path: str) -> tuple[str, ...] | None:
-    if case.known.rules is None:
-        return TIERS if cause in _AFFINITY and path == "cache_salt" else None
-    if cause == "betas_changed":
-        return None
     asked = "tool_choice" if path.endswith(_PARALLEL) else path
-    found = _listed(case.known.parameters, asked)
-    if not found and cause in _AFFINITY:
+    found = () if case.known.rules is None else _listed(case.known.parameters, asked)
+    if found:
+        return found
+    if case.known.rules is None or cause in _AFFINITY or cause == "betas_changed":
+        return _affinity(case, cause, path)
+    return ()
+
+
+def _affinity(case: Case, cause: str, key: str) -> tuple[str, ...] | None:
+    """What another place to be served costs: everything, where a provider is known to go by this key."""
+    if key in _OWN_CACHE:
         return TIERS
-    return found
+    rules = case.known.rules
+    if cause not in _AFFINITY or rules is None or case.known.parameters.placement is Placement.ANTHROPIC:
+        return None
+    return TIERS
 
 
 def _listed(parameters: Parameters, path: str) -> tuple[str, ...]:

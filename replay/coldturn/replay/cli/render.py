@@ -12,6 +12,7 @@ from rich.text import Text
 
 from coldturn.analysis.breaks.findings import Finding, LineageReport, Report, Verdict
 from coldturn.analysis.rates import format_rate
+from coldturn.reference.prefix.causes.branches import FORK, NEW_CONVERSATION, SIDE_CALL
 from coldturn.replay.cli.finding_view import View, counted, ranges
 from coldturn.replay.cli.summary_view import summary
 
@@ -81,7 +82,7 @@ def _groups(findings: Sequence[Finding], *, folded: bool) -> Iterator[list[Findi
 
 def _is_branch(found: Finding) -> bool:
     """Whether another conversation or a fork begins there, and no break."""
-    kinds = {"new_conversation", "fork"}
+    kinds = {NEW_CONVERSATION, FORK, SIDE_CALL}
     return found.verdict is Verdict.BROKEN_HARMLESS and not kinds.isdisjoint(found.kinds)
 
 
