@@ -129,6 +129,7 @@ TURNS: Final[Columns] = {
     "planned_cause": Column(pl.String, "Cause of the turn's first planned break."),
     **REPORTED,
     **RATES,
+    "rules": Column(pl.String, "Rules behind the estimates; several where its steps have different ones."),
     **ESTIMATED,
 }
 

@@ -109,6 +109,10 @@ def turns_of(spans: pl.LazyFrame) -> pl.LazyFrame:
             pl.col("break_zone").filter(unplanned).first(),
             pl.col("break_cause").filter(unplanned).first(),
             pl.col("break_cause").filter(broken & planned).first().alias("planned_cause"),
+            pl.when(pl.col("rules").n_unique() > 1)
+            .then(pl.lit("several"))
+            .otherwise(pl.col("rules").first())
+            .alias("rules"),
             *(known_sum(name) for name in _SUMS),
         )
     )

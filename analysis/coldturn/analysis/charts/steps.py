@@ -1,4 +1,4 @@
-"""Pictures of frames. Figures are made without pyplot: no global state, no display."""
+"""Steps as bars: what each could read from a cache, what it sent anew, and why."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from coldturn.analysis.charts.style import INK as _INK
+from coldturn.analysis.charts.style import MUTED as _MUTED
+from coldturn.analysis.charts.style import EmptyChartError, chart
 from coldturn.analysis.rates import format_rate
 
 READ_COLOUR: Final = "#8EC7EA"
 UNCACHED_COLOUR: Final = "#D55E00"
-_INK: Final = "#222222"
-_MUTED: Final = "#6B6B6B"
 _ZONE_MARKS: Final = {"tools": "v", "system": "s", "tail": "D", "history": "o", "transient": "^"}
 _OTHER_MARK: Final = "X"
 _WIDTH: Final = 11.0
@@ -27,6 +28,7 @@ _SAME_SCALE: Final = 6.0
 """Panels share one scale unless the tallest bars of two differ by more than this factor."""
 
 
+@chart
 def steps_chart(steps: pl.DataFrame, *, title: str | None = None) -> Figure:
     """Draw what each step could read from a cache and what it had to send anew, with the breaks below.
 
@@ -39,13 +41,13 @@ def steps_chart(steps: pl.DataFrame, *, title: str | None = None) -> Figure:
         title: Replaces the title, which is the question that the picture answers.
 
     Raises:
-        ValueError: The frame has no step with an estimate.
+        EmptyChartError: The frame has no step with an estimate.
     """
     known = steps.filter(pl.col("input_tokens_estimated").is_not_null())
     panels = known.partition_by("recording", "policy", maintain_order=True)
     panels.sort(key=lambda panel: -int(panel["uncached_estimated"].sum()))
     if not panels:
-        raise ValueError("no step with an estimate: nothing to draw")
+        raise EmptyChartError("no step has an estimate", "give a recording with request bodies, or a trace")
     causes = [_causes(panel) for panel in panels]
     height = sum(_BARS_HEIGHT + 0.7 + _marks_height(rows) for rows in causes)
     figure = Figure(figsize=(_WIDTH, height + 1.1), layout="constrained")
