@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -67,22 +68,36 @@ def _common(was: Sequence[T], now: Sequence[T]) -> int:
 def _end_of(was: Sequence[T], now: Sequence[T], head: int) -> tuple[int | None, int]:
     """Where in `now` the end of `was` ends, and how many items of it stand there; (None, 0) when nowhere.
 
-    The longest run counts; of equal ones the one that moved least, then the first.
+    The longest run counts; of equal ones the one that leaves least in front unexplained, then the one that
+    moved least, then the first.
     """
-    best: tuple[int, int, int] | None = None
     if head == len(was):
         return head, 0
     if now.count(was[-1]) * len(was) > _MAX_CELLS:
         return None, 0
-    for at in range(head, len(now)):
-        if now[at] == was[-1]:
-            limit = min(len(was), at + 1) - head
-            run = 1
-            while run < limit and was[-1 - run] == now[at - run]:
-                run += 1
-            found = run, -abs(at + 1 - len(was)), -at
-            best = found if best is None or found > best else best
-    return (None, 0) if best is None else (1 - best[2], best[0])
+    runs = {at + 1: _run_up_to(was, now, at, head) for at in range(head, len(now)) if now[at] == was[-1]}
+    if not runs:
+        return None, 0
+    run = max(runs.values())
+    ends = [end for end, length in runs.items() if length == run]
+    if len(ends) == 1:
+        return ends[0], run
+    older = Counter(was[head : len(was) - run])
+
+    def cost(end: int) -> tuple[int, int, int]:
+        newer = Counter(now[head : end - run])
+        left = older.total() + newer.total() - 2 * (older & newer).total()
+        return left, abs(end - len(was)), end
+
+    return min(ends, key=cost), run
+
+
+def _run_up_to(was: Sequence[T], now: Sequence[T], at: int, head: int) -> int:
+    limit = min(len(was), at + 1) - head
+    run = 1
+    while run < limit and was[-1 - run] == now[at - run]:
+        run += 1
+    return run
 
 
 def matches(was: Sequence[T], now: Sequence[T]) -> list[tuple[int, int]]:
