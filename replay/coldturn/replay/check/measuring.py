@@ -135,7 +135,7 @@ class Measure:
 
     def _words(self, found: ZoneFinding) -> str:
         what = f"{found.text!r} " if self.content else "(not shown) "
-        section = f" in {found.section!r}" if found.section and self.content else ""
+        section = f" in {found.section!r}" if found.section else ""
         where = f"at byte {found.offset:,} of {found.path}{section}"
         return (
             f"{_LINT_WORDS[found.kind]} {what}stands in the stable part of the prompt, {where}. {found.mend}"

@@ -27,9 +27,15 @@ from coldturn.replay.cli.common import print_json, progress, read_all, say, stdo
 from coldturn.replay.cli.exit_codes import ExitCode
 from coldturn.replay.cli.options import Json, NoContent, Strict, usage_error
 from coldturn.replay.runs.policies import policy_named
-from coldturn.traces.errors import NoRequestsError
+from coldturn.traces.errors import (
+    NoRequestsError,
+    NumbersOnlyError,
+    UnrecognisedInputError,
+    UnsupportedFormatError,
+)
 
 _SESSION_FILE = ".session.toml"
+_OTHER_FILES = frozenset({UnrecognisedInputError.slug, UnsupportedFormatError.slug, NumbersOnlyError.slug})
 
 
 class Format(StrEnum):
@@ -94,7 +100,7 @@ def check(  # noqa: PLR0913, PLR0917 - a command's options are its parameters
     gate = Gate.open(baseline, rules)
     run = _Run(gate, Collector(gate.places, content=not no_content, lint=lint))
     judged = run.judge(inputs, [_policy(name) for name in policy or []])
-    _print(judged, run.errors, Format.JSON if json else format_ or Format.TEXT)
+    _print(judged, run, Format.JSON if json else format_ or Format.TEXT)
     if judged.looked_at and not gate.existed and Mend.CREATE not in rules.accept:
         say(f"there is no {baseline} yet, so everything is new; --create makes one")
     if gate.write(judged) and os.environ.get("CI"):
@@ -110,13 +116,19 @@ def _policy(name: str) -> Policy:
 
 
 class _Run:
-    """One run: what was read and replayed, and what could not be."""
+    """One run: what was read and replayed, and what could not be.
+
+    Attributes:
+        reading: The exit code that reading alone leads to.
+        others: Files of other kinds that a folder or a pattern happened to hold.
+    """
 
     def __init__(self, gate: Gate, collector: Collector) -> None:
         self._gate = gate
         self._collector = collector
         self.reading = ExitCode.FINE
         self.errors: list[ReadError] = []
+        self.others: list[ReadError] = []
 
     def judge(self, inputs: Sequence[str], policies: Sequence[Policy]) -> Judged:
         """Look at the inputs, under each policy too."""
@@ -128,9 +140,11 @@ class _Run:
         replayed = list(self._replayed([*sessions, *self._collector.sessions], policies, recorded))
         own = self._gate.path.resolve()
         read = [one for one in self._collector.errors if Path(one.source).resolve() != own]
-        self.errors = [*real_errors(read), *self.errors]
+        named = set(inputs)
+        self.others = [one for one in read if one.slug in _OTHER_FILES and one.source not in named]
+        self.errors = [*(one for one in real_errors(read) if one not in self.others), *self.errors]
         tell(self._unused(recorded | {one.source for one in replayed}))
-        failed = {error.source for error in self.errors}
+        failed = {error.source for error in (*self.errors, *self.others)}
         keys = [self._gate.places.key(source) for source in sorted(empty - failed)]
         return self._gate.judge([*found, *replayed], keys)
 
@@ -169,17 +183,21 @@ class _Run:
                 ticker.step()
 
 
-def _print(judged: Judged, errors: Sequence[ReadError], how: Format) -> None:
+def _print(judged: Judged, run: _Run, how: Format) -> None:
     if how is Format.JSON:
-        print_json({**judged.as_json(), "errors": [error.as_json() for error in errors]})
+        errors = [error.as_json() for error in (*run.errors, *run.others)]
+        print_json({**judged.as_json(), "errors": errors})
     elif how is Format.JUNIT:
-        typer.echo(junit(judged, errors), nl=False)
+        typer.echo(junit(judged, run.errors), nl=False)
     elif how is Format.GITHUB:
-        for line in github(judged, errors):
+        for line in github(judged, run.errors):
             typer.echo(line)
     else:
         show(judged, stdout())
-    tell(errors)
+    tell(run.errors)
+    if run.others:
+        names = ", ".join(one.source for one in run.others[:3])
+        say(f"{len(run.others)} of the files found hold something else than recordings ({names})")
     for note in judged.notes.sentences():
         say(note)
 
