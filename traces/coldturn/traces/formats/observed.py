@@ -1,8 +1,8 @@
 """A model call as an observer kept it: what was said and counted, not the bytes that were sent.
 
 A request body is written afresh in the format of the provider that the source names (Anthropic Messages,
-Gemini's generateContent, else Chat Completions), with fidelity ``messages``. Its usage becomes the reply, in the
-fields of that format.
+Gemini's generateContent, else Chat Completions), with fidelity ``messages``. Its usage becomes the reply, in
+the fields of that format.
 """
 
 from __future__ import annotations
