@@ -310,3 +310,106 @@ def test_other_conversations_and_forks_are_one_line(run: Run) -> None:
         "1 other conversation or fork branches off here"
         in run("explain", written("two.jsonl", *asked[:2])).out
     )
+
+
+def long_pair(**settings: object) -> list[dict[str, Any]]:
+    """Two requests to a model with rules, of which the second appends and has other settings."""
+    first = {**body("a", system=SYSTEM * 20), "model": "gpt-5.4"}
+    return [first, {**body("a", "b", system=SYSTEM * 20), "model": "gpt-5.4", **settings}]
+
+
+def test_a_setting_is_shown_with_both_of_its_values(run: Run) -> None:
+    name = written("log.jsonl", *long_pair(verbosity="low"))
+    out = run("explain", name).out
+    assert "verbosity_changed  broken  request 1 after 0" in out
+    assert "    why    verbosity differs: tools, system, messages lost (by the rules openai-gpt-5.4)\n" in out
+    assert '    was    not sent\n    now    "low"\n' in out
+    assert "where" not in out
+    assert '"low"' not in run("explain", name, "--no-content").out
+
+
+def test_what_takes_nothing_is_one_line(run: Run) -> None:
+    out = run("explain", written("log.jsonl", *long_pair(tool_choice="none"))).out
+    assert "settings differ, at no cost by the rules: tool_choice  request 1" in out
+    assert "no unplanned break" in out
+
+
+def test_rules_and_parameters_can_be_named(run: Run) -> None:
+    name = written("log.jsonl", body("a" * 500), body("a" * 500, "b"))
+    assert breaks(run("explain", name, "--json")) == []
+    asked = run("explain", name, "--json", "--rules", "vllm", "--set", "granularity=784")
+    assert [found["cause"] for found in breaks(asked)] == ["below_block_floor"]
+    assert run("explain", name, "--rules", "nobodys").code == 2
+    assert "NAME=VALUE" in run("explain", name, "--set", "granularity").err
+    older, newer = (
+        written(f"{n}.json", one) for n, one in zip("ab", long_pair(verbosity="low"), strict=True)
+    )
+    judged = run("diff", older, newer, "--json", "--rules", "vllm")
+    assert breaks(judged) == []
+    assert [found["cause"] for found in breaks(run("diff", older, newer, "--json"))] == ["verbosity_changed"]
+
+
+def reported_miss(read: int) -> str:
+    first, second = long_pair()
+    answers = [{"usage": {"prompt_tokens": 4_000, "prompt_tokens_details": {"cached_tokens": 0}}}]
+    answers.append({"usage": {"prompt_tokens": 4_010, "prompt_tokens_details": {"cached_tokens": read}}})
+    url = "https://api.openai.com/v1/chat/completions"
+    lines = (
+        {"url": url, "started": 9.0 * at, "request": one, "response": {"choices": [], **answer}}
+        for at, (one, answer) in enumerate(zip((first, second), answers, strict=True))
+    )
+    return written("log.jsonl", *lines)
+
+
+def test_thresholds_of_a_miss_are_options(run: Run) -> None:
+    name = reported_miss(2_048)
+    assert breaks(run("explain", name, "--json")) == []
+    found = breaks(run("explain", name, "--json", "--miss-tokens", "1000"))
+    assert [one["cause"] for one in found] == ["provider_side"]
+    assert found[0]["vendor"] is None
+    assert breaks(run("explain", name, "--json", "--miss-tokens", "1000", "--miss-share", "0.9")) == []
+
+
+def test_others_words_are_causes_too(run: Run) -> None:
+    name = written("log.jsonl", *long_pair(verbosity="low"))
+    assert run("explain", name, "--fail-on", "verbosity_changed").code == 1
+    assert run("explain", name, "--fail-on", "tools_changed").code == 0
+    assert run("explain", broken_pair(), "--fail-on", "system_changed").code == 1
+    assert run("explain", broken_pair(), "--fail-on", "input_changed").code == 1
+    assert "system_prompt_changed" in run("explain", name, "--fail-on", "nonsense").err
+
+
+@pytest.mark.parametrize("options", [("--no-content", "--context", "9"), ("--context", "9", "--no-content")])
+@pytest.mark.parametrize("command", ["explain", "diff"])
+def test_a_size_for_what_is_not_shown_is_refused(run: Run, command: str, options: tuple[str, ...]) -> None:
+    inputs = [written("a.json", body("a")), written("b.json", body("b"))]
+    ran = run(command, *inputs, *options)
+    assert ran.code == 2
+    assert "leave one of the two out" in ran.err
+    assert ran.out == ""
+
+
+def test_the_sum_has_a_share_per_cause(run: Run) -> None:
+    bodies = [body("a", system=f"Clock 10:{minute:02}:00. {SYSTEM}") for minute in range(3)]
+    ran = run("explain", written("log.jsonl", *bodies, {**bodies[-1], "model": "other"}))
+    assert "  clock_in_prefix         2" in ran.out
+    assert "share" in ran.out
+    report = run("explain", "log.jsonl", "--json").json
+    assert [(row["cause"], row["breaks"]) for row in report["causes"]] == [
+        ("clock_in_prefix", 2),
+        ("model_changed", 1),
+    ]
+    assert sum(row["share"] for row in report["causes"]) == pytest.approx(1)
+    assert report["lineages"][0]["verdicts"] == {"cold_start": 1, "broken": 3}
+
+
+def test_a_pair_is_called_by_both_of_its_names(run: Run) -> None:
+    older, newer = written("before.json", body("a")), written("after.json", body("a", system=GROWN))
+    assert run("diff", older, newer).out.startswith("before.json → after.json  ")
+    assert run("diff", older, newer, "--json").json["lineages"][0]["older"] == "before.json"
+
+
+def test_numbering_is_explained_once(run: Run) -> None:
+    broken_pair("one.jsonl")
+    broken_pair("two.jsonl")
+    assert run("explain", "one.jsonl", "two.jsonl").out.count("numbered from 0") == 1
