@@ -6,7 +6,7 @@ CODE := reference traces analysis replay tests benchmarks docs
 
 FUZZ_SECONDS ?= 600
 
-.PHONY: accuracy demo test check format bench fuzz readme record-demo record-servers clean
+.PHONY: accuracy demo test check format pictures bench fuzz readme record-demo record-servers clean
 
 define install
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "coldturn needs Python 3.11 or newer: make PYTHON=python3.11")'
@@ -37,6 +37,9 @@ check: $(VENV)/.stamp
 format: $(VENV)/.stamp
 	$(BIN)/ruff format $(CODE)
 	$(BIN)/ruff check --fix $(CODE)
+
+pictures: $(VENV)/.stamp
+	$(BIN)/python -m docs.pictures
 
 bench: $(VENV)/.stamp
 	$(BIN)/python -m benchmarks

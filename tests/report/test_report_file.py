@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -218,3 +219,35 @@ def test_help_does_not_load_what_a_page_needs() -> None:
         "assert 'jinja2' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)  # noqa: S603 - our own program
+
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def test_what_the_documentation_shows_is_what_the_command_says(run: Run, tmp_path: Path) -> None:
+    shown = re.search(r"\$ coldturn (report docs/\S+ -o report\.html)\n(.*)\n```", PAGE)
+    assert shown is not None
+    _examples(tmp_path)
+    assert run(*shown[1].split()).out == f"{shown[2]}\n"
+
+
+def test_the_documentation_s_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    _examples(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    exec(code, {})  # noqa: S102 - our own documentation
+    assert page.is_report(tmp_path / "report.html")
+
+
+def test_every_picture_of_the_documentation_is_there_and_small() -> None:
+    named = set(re.findall(r"images/(report-[\w-]+\.png)", PAGE))
+    assert len(named) == 5
+    assert all(1_000 < (DOCS / "images" / name).stat().st_size < 100_000 for name in named)
+
+
+PAGE = (DOCS / "report.md").read_text(encoding="utf-8")
+
+
+def _examples(folder: Path) -> None:
+    (folder / "docs/examples").mkdir(parents=True)
+    shutil.copy(DOCS / "examples/requests.jsonl", folder / "docs/examples")

@@ -10,7 +10,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
 
-import orjson
 import typer
 
 from coldturn.analysis.breaks.pair import PairOptions
@@ -27,6 +26,7 @@ from coldturn.replay.cli.inputs import STANDARD_INPUT, Input, expand
 from coldturn.replay.cli.options import Context, Format, NoContent, Strict, usage_error
 from coldturn.replay.cli.replay import policies_of, replay_code
 from coldturn.replay.runs.ablation import with_ablation
+from coldturn.replay.runs.page import page_data
 from coldturn.replay.runs.runner import ReplayOptions, replay
 from coldturn.traces.sniff import InputKind
 
@@ -82,13 +82,12 @@ def report(  # noqa: PLR0913, PLR0917 - a command's options are its parameters
 
         coldturn report session.jsonl --ablate --jobs 4 -o report.html
     """
-    data = ReportData(content=not no_content)
     findings = PairOptions(content=not no_content, context=context)
     if policy is not None or compare is not None or ablate or set_:
         policies = policies_of(policy, set_ or [], compare, ablate=ablate)
-        code = _replayed(data, inputs, policies, findings, ablate=ablate, jobs=jobs)
+        data, code = _replayed(inputs, policies, findings, ablate=ablate, jobs=jobs)
     else:
-        code = _read(data, inputs, findings, format_)
+        data, code = _read(inputs, findings, format_)
     tell(data.errors)
     if not data.requests:
         say(f"no request to show: {out} was not written")
@@ -98,12 +97,13 @@ def report(  # noqa: PLR0913, PLR0917 - a command's options are its parameters
     raise typer.Exit(code or (ExitCode.UNUSABLE if strict and data.errors else ExitCode.FINE))
 
 
-def _read(data: ReportData, inputs: list[str], findings: PairOptions, kind: InputKind | None) -> ExitCode:
+def _read(inputs: list[str], findings: PairOptions, kind: InputKind | None) -> tuple[ReportData, ExitCode]:
     """Read recordings, and files of ours by themselves."""
+    data = ReportData(content=findings.content)
     recorded = RecordedView(data, findings)
     code = read_all(recorded, inputs, kind, first=lambda one: _take_ours(data, one))
     recorded.close()
-    return code
+    return data, code
 
 
 def _take_ours(data: ReportData, one: Input) -> bool:
@@ -126,14 +126,8 @@ def _take_ours(data: ReportData, one: Input) -> bool:
 
 
 def _replayed(
-    data: ReportData,
-    inputs: list[str],
-    policies: Sequence[Policy],
-    findings: PairOptions,
-    *,
-    ablate: bool,
-    jobs: int,
-) -> ExitCode:
+    inputs: list[str], policies: Sequence[Policy], findings: PairOptions, *, ablate: bool, jobs: int
+) -> tuple[ReportData, ExitCode]:
     """Replay the inputs, and show the replays. Their traces are made only for this."""
     if STANDARD_INPUT in inputs:
         raise usage_error("a replay reads files: name a cassette or a session file, not -")
@@ -146,10 +140,8 @@ def _replayed(
         done = replay(names, policies, options, jobs=jobs or os.cpu_count() or 1, progress=step)
         if ablate:
             done.recordings = [with_ablation(one, policies[0]) for one in done.recordings]
-        add_results(data, orjson.dumps(done.as_json()), "the replay")
-    code = replay_code(done, {one.name for one in files if one.found})
-    data.errors[:] = done.errors
-    return code
+        data = page_data(done, content=findings.content)
+    return data, replay_code(done, {one.name for one in files if one.found})
 
 
 def _title(inputs: Sequence[str]) -> str:
