@@ -174,7 +174,7 @@ def _whole(value: Json) -> int | None:
 
 def _nanoseconds(value: Json) -> float | None:
     whole = _whole(value)
-    return None if not whole else instant(whole / _NANOSECONDS) if abs(whole) < 1 << 64 else None
+    return instant(whole / _NANOSECONDS) if whole is not None and 0 < whole < 1 << 64 else None
 
 
 def _moment(value: Json) -> float | None:
