@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cli_runs import Run, runner
+from coldturn.analysis.estimates.conversation import parent_of
 from coldturn.analysis.estimates.estimation import estimate
-from coldturn.analysis.estimates.from_usage import UsageEstimator, parent_of
+from coldturn.analysis.estimates.estimator import RequestEstimator
+from coldturn.analysis.estimates.from_usage import UsageEstimator
 from coldturn.analysis.estimates.report import EstimateReport, Flag
 from coldturn.analysis.estimates.scope import EstimateOptions
 from coldturn.reference.tokens import ReportedTokens
@@ -52,8 +54,6 @@ def record(
 
 
 def report(*records: UsageRecord, **parameters: str) -> EstimateReport:
-    from coldturn.analysis.estimates.estimator import RequestEstimator
-
     return estimate(records, RequestEstimator(EstimateOptions(parameters=parameters)))
 
 
@@ -96,6 +96,24 @@ def test_nothing_is_said_of_a_first_call_or_of_calls_that_name_no_conversation()
 
 def test_a_side_call_stands_in_nobodys_way() -> None:
     assert read(record(50_000), record(3_000), record(51_000), record(3_500)) == [None, None, 50_048, 3_072]
+
+
+def test_a_miss_says_what_the_read_is() -> None:
+    calls = [
+        record(1_000, 320),
+        record(1_200, 1_088),
+        record(1_400, 1_088),
+        record(1_600, 320),
+        record(1_800, 7),
+    ]
+    found = report(*calls)
+    assert [row.miss and row.miss.code for row in found.requests] == [
+        None, "exact", "same_again", "start", "unexplained",
+    ]  # fmt: skip
+    assert (found.validation.as_json() or {})["by_miss"] == {
+        "exact": 1, "same_again": 1, "start": 1, "unexplained": 1,
+    }  # fmt: skip
+    assert report(*(record(one.input_tokens, 0, model="gpt-5.4") for one in calls)).requests[1].miss is None
 
 
 def test_a_prompt_that_shrank_is_unknown() -> None:

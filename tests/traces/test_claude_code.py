@@ -129,6 +129,19 @@ def test_a_conversation_that_goes_on_breaks_nothing() -> None:
     assert list(report.breaks) == []
 
 
+def test_a_miss_behind_an_intact_history_is_unknown_since_tools_and_system_text_are_not_shown() -> None:
+    rows = [asked("u1", None, "begin " * 300)]
+    for turn, (read, written) in enumerate(((0, 9_000), (9_000, 500), (0, 9_900))):
+        reply = said(f"a{turn}", str(rows[-1]["uuid"]), f"m{turn}", text("on"))
+        reply["message"]["usage"] |= {"cache_read_input_tokens": read, "cache_creation_input_tokens": written}
+        rows += [reply, asked(f"u{turn + 2}", f"a{turn}", f"more {turn}")]
+    for second, row in enumerate(rows):
+        row["timestamp"] = f"2026-01-01T00:00:{second:02d}Z"
+    (only,) = explain(calls(*rows)).breaks
+    assert (only.request, only.cause, only.path, only.offset) == (2, "unknown", None, None)
+    assert "does not hold system and tools" in (only.evidence or "")
+
+
 def test_a_branch_repeats_what_stands_in_front_of_it() -> None:
     shared = [asked("u1", None, "begin"), said("a1", "u1", "m1", text("first"))]
     found = calls(

@@ -89,5 +89,5 @@ def test_published_runs_report_what_their_table_says(corpus: Path) -> None:
             checked += 1
         report = explain(exchanges)
         assert len(report.lineages) == 1
-        assert list(report.breaks) == []
+        assert [one for one in report.breaks if one.path is not None] == []
     assert checked >= 5

@@ -10,14 +10,14 @@ provider's own counts stands in: what the call before read and wrote is what thi
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from math import isfinite
+from dataclasses import replace
 
-from coldturn.analysis.entries.request import CacheRequest
+from coldturn.analysis.estimates.conversation import Conversation, parent_of
+from coldturn.analysis.estimates.expected import ModelRules, expected
 from coldturn.analysis.estimates.hidden import HiddenGauge
+from coldturn.analysis.estimates.misses import Outcome
 from coldturn.analysis.estimates.prices import CostEstimate, cost_of, day_of, price_of
 from coldturn.analysis.estimates.registry import CannotEvaluateError, NoRulesError, Registry, shipped
 from coldturn.analysis.estimates.report import BLOCK, Flag, RequestEstimate, Told
@@ -29,9 +29,6 @@ from coldturn.reference.prefix.model import Surface
 from coldturn.reference.tokens import EstimatedTokens
 from coldturn.traces.usage_record import UsageRecord
 
-RECENT = 8
-"""Calls of a conversation that one may go on from: side calls and sub-agents stand in between."""
-
 _YEAR_2000 = 946_684_800
 """Epoch seconds; a time before it counts from some zero of its own."""
 
@@ -41,37 +38,6 @@ _OF_PROVIDER = {
     "openai": (Surface.RESPONSES, Surface.CHAT_COMPLETIONS),
     "deepseek": (Surface.CHAT_COMPLETIONS,),
 }
-
-
-@dataclass(slots=True)
-class ModelRules:
-    """What is known of one model in one source.
-
-    Attributes:
-        rules: None, with `problem`, when there are none.
-        gauge: Follows reported reads where a hidden message decides on them.
-    """
-
-    rules: RuleSet | None
-    parameters: Parameters
-    problem: CannotEvaluateError | None = None
-    gauge: HiddenGauge | None = None
-
-    @property
-    def current(self) -> Parameters:
-        """The parameters, with the hidden tokens that reported reads have shown so far."""
-        hidden = self.gauge.hidden if self.gauge is not None else None
-        return (
-            self.parameters
-            if hidden is None
-            else self.parameters.model_copy(update={"hidden_tokens": hidden})
-        )
-
-
-@dataclass(slots=True)
-class _Conversation:
-    recent: deque[UsageRecord] = field(default_factory=lambda: deque(maxlen=RECENT))
-    latest: float | None = None
 
 
 class UsageEstimator:
@@ -86,7 +52,7 @@ class UsageEstimator:
         self._options = options or EstimateOptions()
         self._registry = registry or shipped()
         self._models: dict[tuple[str, str, str], ModelRules] = {}
-        self._conversations: dict[tuple[str, str], _Conversation] = {}
+        self._conversations: dict[tuple[str, str], Conversation] = {}
 
     def rules_of(self, source: str, model: str) -> Parameters | None:
         """Parameters of a model's rules in a source that was read; None without rules."""
@@ -102,11 +68,13 @@ class UsageEstimator:
             ParameterError: The user's parameters do not fit the rules.
             UnknownRulesError: There are no rules of the name that was given.
         """
-        known = self._conversations.setdefault((record.source, record.conversation), _Conversation())
+        known = self._conversation(record)
         before = parent_of(record, known.recent) if record.conversation else None
-        late = _tick(known, record.started)
-        known.recent.append(record)
+        late = known.tick(record.started)
         return self.compare(record, before, number=number, flags=() if late is None else (late,))
+
+    def _conversation(self, record: UsageRecord) -> Conversation:
+        return self._conversations.setdefault((record.source, record.conversation), Conversation())
 
     def compare(
         self,
@@ -150,8 +118,23 @@ class UsageEstimator:
         }
         row = _row(record, known, before, read, usage, number)
         told = tuple(flag for flag in Flag if all_flags.get(flag))
+        miss = self._miss(record, before, known, row)
+        self._conversation(record).add(record)
         problem = known.problem if opened else None
-        return Told(replace(row, flags=told), known.parameters.reliability, problem)
+        return Told(replace(row, flags=told, miss=miss), known.parameters.reliability, problem)
+
+    def _miss(
+        self, record: UsageRecord, before: UsageRecord | None, known: ModelRules, row: RequestEstimate
+    ) -> Outcome | None:
+        """What a read is, where units are kept whole and a call goes on from the latest one."""
+        conversation = self._conversation(record)
+        latest = conversation.recent[-1] if conversation.recent else None
+        units = known.rules is not None and known.rules.model is EntryModel.WHOLE_UNITS
+        if not units or before is None or before is not latest:
+            return None
+        if row.read_estimated is None or row.read_reported is None:
+            return None
+        return conversation.miss(record, row.read_estimated, known.parameters)
 
     def _open(self, record: UsageRecord, surface: Surface | None, url: str) -> ModelRules:
         try:
@@ -174,71 +157,6 @@ class UsageEstimator:
             with suppress(NoRulesError):
                 return self._registry.choose(one, url, record.model)
         raise NoRulesError(surface.value if surface is not None else "any format", "", record.model)
-
-
-def parent_of(record: UsageRecord, recent: Sequence[UsageRecord]) -> UsageRecord | None:
-    """The call that one goes on from, as far as counts tell: the longest that is no longer than it is."""
-    if record.input_tokens is None:
-        return None
-    fits = [one for one in recent if one.input_tokens is not None and one.input_tokens <= record.input_tokens]
-    return max(reversed(fits), key=lambda one: one.input_tokens or 0, default=None)
-
-
-def expected(known: ModelRules, before: UsageRecord | None, record: UsageRecord) -> int | None:
-    """What a call reads by the rules when it repeats the whole prompt of another and goes on; None: unknown.
-
-    Args:
-        known: The rules of its model.
-        before: The call whose prompt it repeats.
-        record: The call itself.
-    """
-    rules = known.rules
-    if rules is None or before is None or before.input_tokens is None or record.input_tokens is None:
-        return None
-    match rules.model:
-        case EntryModel.EXPLICIT_RESOURCE:
-            return None
-        case EntryModel.WRITTEN_ENTRIES:
-            return _chained(known.parameters, before, record)
-        case _:
-            return _simulated(rules, known.current, before, record)
-
-
-def _chained(parameters: Parameters, before: UsageRecord, record: UsageRecord) -> int | None:
-    """What the call before read and wrote, while that lives; unknown where writes are not counted."""
-    if before.cached_tokens is None or before.written_tokens is None:
-        return None
-    entry = before.cached_tokens + before.written_tokens
-    age = _age(before, record)
-    lifetime = parameters.long_ttl if before.written_long_tokens else parameters.ttl
-    if age is not None and lifetime is not None and age > lifetime:
-        return 0
-    return min(entry, record.input_tokens or 0)
-
-
-def _simulated(rules: RuleSet, parameters: Parameters, before: UsageRecord, record: UsageRecord) -> int:
-    """Both calls through the rules' cache: the second repeats the first and what that answered."""
-    cache = simulator(rules, parameters, model=record.model)
-    first, whole = before.input_tokens or 0, record.input_tokens or 0
-    age = _age(before, record) or 0.0
-    cache.observe(CacheRequest(keys=(0,), ends=(first,), started=0.0, answer_tokens=before.output_tokens))
-    second = CacheRequest(keys=(0, 1), ends=(first, whole), started=age, answers=frozenset({0}))
-    return cache.observe(second).read
-
-
-def _age(before: UsageRecord, record: UsageRecord) -> float | None:
-    if before.started is None or record.started is None:
-        return None
-    return max(record.started - before.started, 0.0)
-
-
-def _tick(known: _Conversation, started: float | None) -> Flag | None:
-    if started is None or not isfinite(started):
-        return Flag.NO_TIME
-    if known.latest is not None and started < known.latest:
-        return Flag.TIME_GOES_BACK
-    known.latest = started
-    return None
 
 
 def _exceeds(record: UsageRecord) -> bool:

@@ -27,6 +27,11 @@ class Outcome(StrEnum):
     UNEXPLAINED = "not explained"
 
     @property
+    def code(self) -> str:
+        """Its name for machines."""
+        return self.name.lower()
+
+    @property
     def lags(self) -> bool:
         """Whether the provider fell behind a prefix that was only appended to."""
         return self in {Outcome.SAME_AGAIN, Outcome.EARLIER_CALL, Outcome.PROMPT_ONLY, Outcome.START}

@@ -23,6 +23,9 @@ _BEDROCK_HEADERS = {
     "output": "x-amzn-bedrock-output-token-count",
 }
 
+_MOST = 10**15
+"""Beyond it a count is none: floats do not hold all whole numbers there."""
+
 
 @dataclass(frozen=True, slots=True)
 class ProviderUsage:
@@ -164,7 +167,8 @@ def _count(raw: object, *path: str) -> ReportedTokens | None:
         raw = raw.get(key) if isinstance(raw, Mapping) else None
     if isinstance(raw, float) and raw.is_integer():
         raw = int(raw)
-    return ReportedTokens(raw) if isinstance(raw, int) and not isinstance(raw, bool) and raw >= 0 else None
+    whole = isinstance(raw, int) and not isinstance(raw, bool)
+    return ReportedTokens(raw) if isinstance(raw, int) and whole and 0 <= raw < _MOST else None
 
 
 def _whole(text: str | None) -> ReportedTokens | None:

@@ -101,7 +101,7 @@ class Judge:
             answered=exchange.answered,
             refused=was_refused(exchange),
             usage=usage_of(exchange, reply),
-            continues=request.previous_response_id is not None,
+            continues=request.previous_response_id is not None or bool(exchange.parts_missing),
             places=places,
             ttl=ttl,
             longest_ttl=max(lifetimes, default=None),

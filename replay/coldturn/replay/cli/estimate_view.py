@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from coldturn.analysis.estimates.groups import ReportedRates
+from coldturn.analysis.estimates.misses import Outcome
 from coldturn.analysis.estimates.prices import CostEstimate
 from coldturn.analysis.estimates.report import Difference, EstimateReport, Flag, RequestEstimate
 from coldturn.analysis.estimates.ruleset import RuleSet
@@ -84,6 +85,10 @@ def validation_text(report: EstimateReport) -> str:
         f"  total error     {error}",
         *(f"  {count:,} x {_WORDS[kind]}" for kind, count in found.by_difference.most_common()),
     ]
+    if found.by_miss:
+        whole = sum(found.by_miss.values())
+        lines += ["", f"what the reported read is, of {whole:,} requests whose units are kept whole:"]
+        lines += [f"  {found.by_miss[kind]:,} x {kind}" for kind in Outcome if found.by_miss[kind]]
     far = sorted(
         (
             one

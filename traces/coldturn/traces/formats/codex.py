@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from typing import IO
 
 from coldturn.reference.prefix.model import Surface, Zone
-from coldturn.reference.tokens import ReportedTokens
 from coldturn.traces.exchange import EntryError
 from coldturn.traces.formats.model import Format, Head, Layout, Record
 from coldturn.traces.formats.sessions import (
     NOT_KEPT,
     SessionCall,
     SessionLine,
+    count_of,
     list_of,
     loose,
     members_of,
@@ -143,7 +143,11 @@ class _Rollout:
     def _count(self, line: SessionLine, info: dict[str, bytes]) -> Record | None:
         """A call, if this counts one: the same count is told again when limits change."""
         usage, total = members_of(info.get("last_token_usage")), loose(info.get("total_token_usage"))
-        if not usage or not _tokens(usage, "input_tokens") or (total is not None and total == self._total):
+        if (
+            not usage
+            or not count_of(loose(usage.get("input_tokens")))
+            or (total is not None and total == self._total)
+        ):
             return None
         self._total = total
         self._calls += 1
@@ -177,10 +181,10 @@ class _Rollout:
             call=self._calls - 1,
             model=self._model,
             provider="openai",
-            input_tokens=_tokens(usage, "input_tokens"),
-            cached_tokens=_tokens(usage, "cached_input_tokens"),
-            written_tokens=_tokens(usage, "cache_write_input_tokens"),
-            output_tokens=_tokens(usage, "output_tokens"),
+            input_tokens=count_of(loose(usage.get("input_tokens"))),
+            cached_tokens=count_of(loose(usage.get("cached_input_tokens"))),
+            written_tokens=count_of(loose(usage.get("cache_write_input_tokens"))),
+            output_tokens=count_of(loose(usage.get("output_tokens"))),
             started=line.time(),
         )
 
@@ -205,15 +209,6 @@ def _answer(model: str, items: list[bytes], usage: dict[str, bytes]) -> bytes:
         ("model", to_json(model)),
         ("output", list_of(items)),
         ("usage", counts),
-    )
-
-
-def _tokens(usage: dict[str, bytes], key: str) -> ReportedTokens | None:
-    value = loose(usage.get(key))
-    return (
-        ReportedTokens(value)
-        if isinstance(value, int) and not isinstance(value, bool) and value >= 0
-        else None
     )
 
 

@@ -16,11 +16,13 @@ from coldturn.traces.classify import instant
 from coldturn.traces.exchange import EntryError
 from coldturn.traces.formats.model import Format, Head, Layout, Record
 from coldturn.traces.formats.pi_messages import Written, assembled, reply, write
-from coldturn.traces.formats.sessions import SessionCall, SessionLine, loose, session_lines, text_of
+from coldturn.traces.formats.sessions import SessionCall, SessionLine, count_of, loose, session_lines, text_of
 from coldturn.traces.kinds import InputKind
 from coldturn.traces.usage_record import UsageRecord
 
 _MILLISECONDS = 1_000
+_LATEST = 10**15
+"""Milliseconds beyond which no clock shows a time."""
 _COUNTS = ("input", "output", "cacheRead", "cacheWrite")
 _APIS = {
     "anthropic-messages": Surface.MESSAGES,
@@ -109,14 +111,15 @@ class _Session:
 
     def _answered(self, line: SessionLine, message: dict[str, Any], parent: int) -> Record | None:
         usage = message.get("usage")
-        counts = {key: _count(usage, key) for key in _COUNTS}
+        told = usage if isinstance(usage, dict) else {}
+        counts = {key: int(count_of(told.get(key)) or 0) for key in _COUNTS}
         if not any(counts.values()):
             return None
         self._calls += 1
         surface = _APIS.get(str(message.get("api")))
         model = message.get("model")
-        started = message.get("timestamp")
-        start = instant(started / _MILLISECONDS) if isinstance(started, int | float) else line.time()
+        start = _started(message)
+        start = line.time() if start is None else start
         if surface is None:
             return self._numbers(line, message, counts, start)
         history = [node.write(surface) for node in self._context(parent)]
@@ -170,13 +173,15 @@ def _summary(line: SessionLine) -> dict[str, Any]:
 
 def _is_sent(message: dict[str, Any]) -> bool:
     """Whether a message is part of later requests."""
-    stopped = message["role"] == "assistant" and message.get("stopReason") in _STOPPED
+    stopped = message["role"] == "assistant" and str(message.get("stopReason")) in _STOPPED
     return not stopped and not message.get("excludeFromContext")
 
 
-def _count(usage: object, key: str) -> int:
-    value = usage.get(key) if isinstance(usage, dict) else None
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+def _started(message: dict[str, Any]) -> float | None:
+    """When pi began the call; it counts milliseconds."""
+    value = message.get("timestamp")
+    milliseconds = isinstance(value, int | float) and abs(value) < _LATEST
+    return instant(value / _MILLISECONDS) if isinstance(value, int | float) and milliseconds else None
 
 
 FORMATS = (Format(InputKind.PI, "a pi session", _is_session, read),)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import IO, Any
 
 from coldturn.reference.prefix.model import Fidelity, Surface, Zone
+from coldturn.reference.tokens import ReportedTokens
 from coldturn.traces.classify import instant
 from coldturn.traces.errors import InputTooLargeError
 from coldturn.traces.exchange import EntryError, Exchange, ExchangeKind
@@ -23,6 +24,8 @@ from coldturn.traces.slices import NotJsonError, object_parts, value_of
 NOT_KEPT = frozenset({Zone.TOOLS, Zone.SYSTEM})
 """Zones that most sessions lack: sent with every request, and unknown."""
 
+MOST_TOKENS = 10**15
+"""Beyond it a count is none: floats do not hold all whole numbers there."""
 _PATHS = {
     Surface.MESSAGES: "/v1/messages",
     Surface.CHAT_COMPLETIONS: "/v1/chat/completions",
@@ -144,6 +147,12 @@ def text_of(raw: bytes | None) -> str | None:
     """A JSON string's text; None for anything else."""
     value = loose(raw) if raw is not None and raw[:1] == b'"' else None
     return value if isinstance(value, str) else None
+
+
+def count_of(value: object) -> ReportedTokens | None:
+    """A count of tokens; None for anything else, and for what no provider can have counted."""
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return ReportedTokens(value) if isinstance(value, int) and whole and 0 <= value < MOST_TOKENS else None
 
 
 def to_json(value: object) -> bytes:
