@@ -27,7 +27,7 @@ from analysis.verdict_pairs import (
     words,
 )
 from coldturn.analysis.breaks.findings import Verdict
-from coldturn.reference.prefix.model import Zone
+from coldturn.reference.prefix.model import Fidelity, Zone
 from coldturn.traces.exchange import Exchange
 
 LETTERS = "bcdefghijklmnopqrstuvwxyz"
@@ -310,3 +310,15 @@ def test_a_conversation_that_goes_on_by_reference_is_measured_by_its_reports() -
     assert finding(first, missed).cause == "provider_side"
     again = exchange(last, OPENAI, usage(OPENAI, 5_040, 0), started=20.0)
     assert finding(first, hit, again).request == 2
+
+
+def test_a_transcript_without_markers_is_not_blamed_for_them() -> None:
+    """What kept the messages alone does not say where markers stood."""
+    bodies = messages(LONG), messages(LONG, "yes", "go on")
+    reports = usage(ANTHROPIC, 5_001, 0, 5_000), usage(ANTHROPIC, 5_010, 0, 5_009)
+    kept = [
+        replace(exchange(body, ANTHROPIC, told, started=9.0 * at), fidelity=Fidelity.MESSAGES)
+        for at, (body, told) in enumerate(zip(bodies, reports, strict=True))
+    ]
+    assert finding(*kept).cause == "provider_side"
+    assert "marker" not in (finding(*kept).evidence or "")

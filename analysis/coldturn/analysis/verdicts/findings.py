@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from coldturn.analysis.breaks.findings import Beside, Finding, Verdict
-from coldturn.analysis.breaks.pair import PairOptions, anchor_of
+from coldturn.analysis.breaks.pair import UNKNOWN_CAUSE, PairOptions, anchor_of
 from coldturn.analysis.verdicts.model import Case, Named
 from coldturn.analysis.verdicts.remedies import ALL_REMEDIES
 from coldturn.reference.prefix.model import Zone
 from coldturn.reference.tokens import EstimatedTokens
+
+_REMEDY_OF_UNKNOWN = "Record whole requests with their times (coldturn record proxy): they show the reason."
 
 
 def placeless(case: Case, named: Named, zone: Zone, lost: EstimatedTokens, options: PairOptions) -> Finding:
@@ -40,7 +42,7 @@ def placeless(case: Case, named: Named, zone: Zone, lost: EstimatedTokens, optio
         was=_cut(named.was, options) if shown else None,
         now=_cut(named.now, options) if shown else None,
         later=(),
-        remedy=ALL_REMEDIES.get(named.cause),
+        remedy=_REMEDY_OF_UNKNOWN if named.cause == UNKNOWN_CAUSE else ALL_REMEDIES.get(named.cause),
         evidence=named.evidence,
         tiers_lost=named.tiers,
         anchor=anchor_of(named.cause),

@@ -11,7 +11,7 @@ from coldturn.analysis.estimates.ruleset import EntryModel, Parameters, RuleSet
 from coldturn.analysis.estimates.usage import ProviderUsage
 from coldturn.analysis.verdicts.entry_book import Look, Places
 from coldturn.analysis.verdicts.words import count_words
-from coldturn.reference.prefix.model import Comparison, Confidence, Zone
+from coldturn.reference.prefix.model import Comparison, Confidence, Fidelity, Zone
 from coldturn.reference.prefix.request import PromptRequest
 from coldturn.reference.tokens import EstimatedTokens
 
@@ -160,6 +160,12 @@ class Case:
     def by_reference(self) -> bool:
         """Whether the child names the response that it continues and sends only what is new."""
         return self.child.previous_response_id is not None
+
+    @property
+    def keeps_markers(self) -> bool:
+        """Whether the recording holds bodies, with markers and key order, rather than messages alone."""
+        kept = (Fidelity.WIRE, Fidelity.CANONICAL)
+        return self.parent.fidelity in kept and self.child.fidelity in kept
 
     @property
     def same_cache(self) -> bool:

@@ -10,6 +10,7 @@ from coldturn.analysis.estimates.ruleset import EntryModel, Placement
 from coldturn.analysis.verdicts.entry_book import Entry
 from coldturn.analysis.verdicts.model import Case, Named, tokens_words
 from coldturn.analysis.verdicts.readable import parent_tokens, written_tokens
+from coldturn.analysis.verdicts.serving import drifted, drops_reasoning
 from coldturn.analysis.verdicts.words import count_words
 from coldturn.reference.prefix.model import Confidence
 
@@ -18,12 +19,16 @@ _NEAR = 2
 
 
 def placement_causes(case: Case) -> Iterator[Named]:
-    """What the markers and the size of a pair tell, the surest first."""
-    if case.known.rules is None:
+    """What the markers and the size of a pair tell, the surest first.
+
+    Nothing, where the source did not keep all of a request: then it kept neither markers nor sizes.
+    """
+    if case.known.rules is None or case.missing:
         return
-    yield from _envelope(case)
+    if case.keeps_markers:
+        yield from _envelope(case)
     if case.known.model is EntryModel.WRITTEN_ENTRIES:
-        yield from _written(case)
+        yield from _written(case) if case.keeps_markers else ()
     else:
         yield from _sizes(case)
 
@@ -89,12 +94,10 @@ def _unmarked(case: Case, deepest: Entry | None) -> Iterator[Named]:
 
 def _not_repeated(case: Case, deepest: Entry) -> Iterator[Named]:
     """The marked text is not in the newer request, though all that counts of the older one is."""
-    earlier, places = case.was.places, case.now.places
-    if earlier is None or places is None or not case.comparison.stable:
+    if not case.comparison.stable:
         return
-    if case.known.parameters.strips_thinking and earlier.reasoning:
-        evidence = "the server drops earlier reasoning when a plain user message follows"
-        yield Named("template_history_drift", Verdict.PROVIDER_SIDE_SUSPECTED, Confidence.INFERRED, evidence)
+    if drops_reasoning(case):
+        yield drifted("the server drops earlier reasoning when a plain user message follows")
         return
     evidence = (
         f"the last marker of the older request stands behind {tokens_words(case.tokens(deepest.bytes))} "

@@ -38,6 +38,10 @@ def serving_causes(case: Case, read: int, readable: int) -> Iterator[Named]:
     if rules is None:
         return
     report = f"read {tokens_words(read)} of {readable:,} that could have been read (estimated)"
+    if drops_reasoning(case):
+        evidence = f"{report}; the server drops earlier reasoning when a plain user message follows"
+        yield drifted(evidence)
+        return
     if case.missing:
         zones = " and ".join(sorted(zone.value for zone in case.missing))
         evidence = f"{report}; the recording does not hold {zones}, so a change there cannot be seen"
@@ -57,9 +61,19 @@ def serving_causes(case: Case, read: int, readable: int) -> Iterator[Named]:
     yield Named("provider_side", Verdict.PROVIDER_SIDE_SUSPECTED, Confidence.INFERRED, report)
 
 
+def drops_reasoning(case: Case) -> bool:
+    """Whether the provider leaves out reasoning of the older request that the newer one sends again."""
+    was, now = case.was.places, case.now.places
+    return was is not None and now is not None and case.comparison.stable and now.reasoning < was.reasoning
+
+
+def drifted(evidence: str) -> Named:
+    """The same messages, rendered in another way."""
+    return Named("template_history_drift", Verdict.PROVIDER_SIDE_SUSPECTED, Confidence.INFERRED, evidence)
+
+
 def _engine(read: int, report: str) -> Named:
     """An engine of one's own reads all or up to where its template renders something else."""
     if read:
-        evidence = f"{report}; the rendered history differs from there on though the messages do not"
-        return Named("template_history_drift", Verdict.PROVIDER_SIDE_SUSPECTED, Confidence.INFERRED, evidence)
+        return drifted(f"{report}; the rendered history differs from there on though the messages do not")
     return Named("engine_no_checkpoint", Verdict.PROVIDER_SIDE_SUSPECTED, Confidence.INFERRED, report)

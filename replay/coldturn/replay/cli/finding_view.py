@@ -23,7 +23,7 @@ STYLES = {
 }
 WORDS = {
     Verdict.BROKEN: "broken",
-    Verdict.UNKNOWN: "broken, cause unknown",
+    Verdict.UNKNOWN: "cause unknown",
     Verdict.BROKEN_HARMLESS: "harmless",
     Verdict.PLANNED: "planned",
     Verdict.PROVIDER_SIDE_SUSPECTED: "provider suspected",
