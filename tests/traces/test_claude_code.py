@@ -187,6 +187,22 @@ def test_behind_a_compaction_the_summary_is_the_history() -> None:
     assert Zone.HISTORY not in found[1].parts_missing
 
 
+def test_what_a_compaction_kept_stands_behind_its_summary() -> None:
+    kept = {"preservedMessages": {"anchorUuid": "c2", "uuids": ["u2", "a2"]}}
+    found = calls(
+        asked("u1", None, "long"),
+        said("a1", "u1", "m1", text("answer")),
+        asked("u2", "a1", "late"),
+        said("a2", "u2", "m2", text("kept")),
+        line("c1", None, "system", subtype="compact_boundary", logicalParentUuid="a2", compactMetadata=kept),
+        asked("c2", "c1", "summary", isCompactSummary=True),
+        asked("u3", "c2", "on"),
+        said("a3", "u3", "m3", text("yes")),
+    )
+    texts = [[block["text"] for block in one["content"]] for one in messages(found[2])]
+    assert texts == [["summary", "late"], ["kept"], ["on"]]
+
+
 def test_what_never_went_to_the_model_is_no_call_and_no_history() -> None:
     synthetic = said("a1", "u1", "x1", text("API Error"), isApiErrorMessage=True)
     synthetic["message"]["model"] = "<synthetic>"

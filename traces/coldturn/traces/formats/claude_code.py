@@ -20,6 +20,7 @@ from coldturn.traces.formats.sessions import (
     SessionCall,
     SessionLine,
     list_of,
+    loose,
     members_of,
     object_of,
     session_lines,
@@ -65,8 +66,12 @@ def read(stream: IO[bytes], name: str) -> Iterator[Record]:
         except NotJsonError as error:
             yield EntryError(name, line.entry, f"line {line.number}: {error}")
             continue
-        if found is not None and conversations.add(found) and found.message is not None:
+        if found is None or not conversations.add(found):
+            continue
+        if found.message is not None:
             _note(replies, found.message, line)
+        if "compactMetadata" in line.members:
+            _keep(conversations, line)
     for message, reply in replies.items():
         if reply.model != _SYNTHETIC:
             yield _call(message, reply, conversations).exchange(name)
@@ -116,6 +121,14 @@ def _blocks(content: bytes | None) -> tuple[bytes, ...]:
     if content[:1] != b"[":
         raise NotJsonError("the content of its message is neither a text nor a list of blocks")
     return tuple(array_parts(content))
+
+
+def _keep(conversations: Conversations, line: SessionLine) -> None:
+    """What a compaction kept besides its summary, where it says so."""
+    kept = members_of(members_of(line.members["compactMetadata"]).get("preservedMessages"))
+    anchor, lines = text_of(kept.get("anchorUuid")), loose(kept.get("uuids"))
+    if anchor is not None and isinstance(lines, list):
+        conversations.keep(anchor, [one for one in lines if isinstance(one, str)])
 
 
 def _note(replies: dict[str, _Reply], message: str, line: SessionLine) -> None:

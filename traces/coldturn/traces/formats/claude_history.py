@@ -85,6 +85,7 @@ class Conversations:
     _lines: dict[str, Entry] = field(default_factory=dict)
     _replies: dict[str, list[Entry]] = field(default_factory=dict)
     _answers: dict[str, list[Entry]] = field(default_factory=dict)
+    _kept: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _latest: _Latest = field(default_factory=_Latest)
 
     def add(self, line: Entry) -> bool:
@@ -97,6 +98,10 @@ class Conversations:
         if line.results and line.parent is not None:
             self._answers.setdefault(line.parent, []).append(line)
         return True
+
+    def keep(self, anchor: str, lines: Sequence[str]) -> None:
+        """Say which earlier lines a compaction left standing, behind the line of its summary."""
+        self._kept[anchor] = tuple(lines)
 
     def reply(self, message: str) -> Sequence[Entry]:
         """All lines of a reply, in order."""
@@ -134,9 +139,11 @@ class Conversations:
             line = self._lines.get(uuid)
             if line is None:
                 return found[::-1], 0, False
-            passed.add(uuid)
-            if line.message is None or line.message != message:
-                found.append(line)
+            kept = (self._lines[one] for one in reversed(self._kept.get(uuid, ())) if one in self._lines)
+            for one in (*kept, line):
+                if one.uuid not in passed and (one.message is None or one.message != message):
+                    found.append(one)
+                passed.add(one.uuid)
             uuid = line.parent
         return found[::-1], 0, uuid is None
 
