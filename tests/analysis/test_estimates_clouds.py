@@ -8,6 +8,7 @@ from typing import Any, TypeGuard
 import pytest
 
 from analysis.exchanges import BEDROCK, GEMINI, OPENAI, exchange, rows, words
+from coldturn.analysis.breaks.explain import explain
 from coldturn.traces.exchange import EntryError, Exchange, ExchangeKind
 from coldturn.traces.readers import read_exchanges
 
@@ -142,3 +143,13 @@ def test_published_recordings_of_both_clouds(
 
 def _is_model(item: Exchange | EntryError) -> TypeGuard[Exchange]:
     return isinstance(item, Exchange) and item.kind is ExchangeKind.MODEL
+
+
+def test_what_is_new_in_a_conversation_of_the_provider_is_no_break() -> None:
+    def asked(text: str, instructions: str = "be brief") -> Exchange:
+        body = {"model": "gpt-5.6", "conversation": "conv_1", "instructions": instructions, "input": text}
+        return exchange(body, OPENAI, {"input_tokens": 3_000})
+
+    assert not explain([asked("first question"), asked("second question")]).breaks
+    [broken] = explain([asked("first question"), asked("second question", "be kind")]).breaks
+    assert broken.path == "$.instructions"

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from coldturn.reference.prefix import lineage_store
+from coldturn.reference.prefix.blocks import element_named
 from coldturn.reference.prefix.causes import compare
 from coldturn.reference.prefix.difference import first_difference
 from coldturn.reference.prefix.errors import UnreadableBodyError
@@ -338,3 +340,35 @@ def test_a_conversation_is_followed_though_its_requests_share_nothing() -> None:
         lineages.place(asked("third", "conv_1")),
     ]
     assert [one.parent_index for one in places] == [None, None, 0, 2]
+
+
+def conversation(text: str, name: str) -> PromptRequest:
+    return read({"model": "m", "conversation": name, "input": text})
+
+
+def test_of_many_conversations_the_latest_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lineage_store, "MOST_NAMES", 2)
+    lineages = Lineages()
+    names = ["a", "b", "a", "c", "a", "b"]
+    places = [lineages.place(conversation(f"{at}", name)) for at, name in enumerate(names)]
+    assert [one.parent_index for one in places] == [None, None, 0, None, 2, None]
+
+
+def test_letting_an_older_request_go_forgets_no_conversation() -> None:
+    lineages = Lineages(most_inner=0)
+    places = [lineages.place(conversation(text, "a")) for text in ("first", "second", "third")]
+    assert [(one.parent_index, one.evicted) for one in places] == [(None, False), (0, False), (1, False)]
+
+
+def test_a_key_that_begins_like_another_is_another() -> None:
+    groups = read(gemini()).groups
+    assert element_named(groups, "$.contents[1].parts[0]") == 4
+    assert element_named(groups, "$.systemInstruction.parts[1]") == 2
+    assert element_named(groups, "$.toolsets[1]") is None
+    assert element_named(groups, "$.contents[9]") is None
+
+
+def test_of_a_repeated_key_the_last_one_counts() -> None:
+    body = b'{"contents":[],"tools":[{"googleSearch":{"a":1},"googleSearch":{"a":2}}]}'
+    [block] = read_request(body).blocks
+    assert said(block) == {"googleSearch": {"a": 2}}

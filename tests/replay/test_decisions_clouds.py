@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -175,3 +176,13 @@ def test_underscores_and_ids_of_gemini_are_read() -> None:
     assert (asked.model, asked.system, asked.answered) == ("g", "S", ("c1",))
     assert dict(asked.results) == {"c1": Outcome("{}")}
     assert [(tool.name, dict(tool.schema)) for tool in asked.tools] == [("f", {"title": "t"})]
+
+
+def test_results_of_gemini_without_ids_are_told_apart_by_their_places() -> None:
+    result = {"functionResponse": {"name": "f", "response": {"n": 1}}}
+    other = {"functionResponse": {"name": "f", "response": {"n": 2}}}
+    called = {"role": "model", "parts": [{"functionCall": {"name": "f"}}]}
+    contents = [{"parts": [{"text": "go"}]}, called, {"parts": [result]}, called, {"parts": [other, result]}]
+    asked = read_request(Surface.GENERATE_CONTENT, json.dumps({"contents": contents}).encode())
+    assert [one.text for one in asked.results.values()] == ['{"n":1}', '{"n":2}', '{"n":1}']
+    assert len(asked.answered) == 2
