@@ -281,3 +281,13 @@ def test_texts_of_results_stay_out_on_request(replayed: ReplayReport) -> None:
 def test_results_of_another_form_are_refused_with_the_place() -> None:
     with pytest.raises(UnreadableResultsError, match=r"odd\.json: .*recordings.*coldturn replay --json"):
         add_results(ReportData(), b'{"schema": "coldturn.replay/1", "recordings": 3}', "odd.json")
+
+
+def test_a_figure_that_is_nought_is_told(tmp_path: Path) -> None:
+    lines = [answered(request("one", tools=("a", "b"))), answered(request("one", tools=("b", "a")))]
+    told = payload(read(written(tmp_path / "log.jsonl", lines)), "t", "0")["views"][0]["findings"]["1"]
+    assert told["cause"] == "tool_order"
+    assert told["block_offset"] is not False
+    assert told["wire_offset"] > 0
+    assert told["delta_bytes"] == 0
+    assert "planned" not in told

@@ -55,7 +55,7 @@ def test_a_click_shows_what_broke_where_and_what_to_do(opened: OpenPage, small_p
     expect(detail.locator(".verdict-line")).to_contain_text("clock_in_prefix")
     expect(detail.locator(".was del")).to_contain_text("1")
     expect(detail.locator(".now ins")).to_contain_text("2")
-    expect(detail).to_contain_text("tokens, estimated")
+    expect(detail).to_contain_text("tokens lost, estimated")
     expect(detail.locator(".remedy")).to_contain_text("docs/causes.md#clock_in_prefix")
     expect(detail).to_contain_text("$.instructions")
     detail.get_by_role("button", name="request 1").click()

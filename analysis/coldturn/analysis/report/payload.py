@@ -121,5 +121,6 @@ def _runs(rows: Sequence[Row]) -> list[list[int]]:
 
 
 def _finding(found: Mapping[str, Any], words: Words) -> dict[str, Any]:
-    kept = {key: value for key, value in found.items() if value not in (None, (), [], False)}
+    # 0 is a figure, and stays.
+    kept = {key: value for key, value in found.items() if value not in (None, (), []) and value is not False}
     return kept | ({"remedy": words.place(kept["remedy"])} if "remedy" in kept else {})

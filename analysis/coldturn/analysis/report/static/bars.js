@@ -1,6 +1,6 @@
 // A request as a bar: zones by colour; reused solid, sent again hatched, new pale; the break marked.
 import { svg } from "./dom.js";
-import { isCalm, parts, partsOf } from "./data.js";
+import { isCalm, isTextless, parts, partsOf } from "./data.js";
 
 const LEAST_PART = 4;
 const LEAST_RUN = 0.25;
@@ -28,13 +28,15 @@ export function wholeOf(view, row, scale) {
 export function sharesOf(row) {
   const held = Math.min(row.common ?? 0, row.bytes);
   // Without a change of text, what is lost is lost from the end of what stands equal.
-  const reused = isTextless(row) && !isCalm(row) ? Math.max(0, held - (row.finding.lost_bytes ?? 0)) : held;
-  const again = Math.min(row.finding?.lost_bytes ?? 0, row.bytes - reused);
+  const reused = isTextless(row) && !isCalm(row) ? Math.max(0, held - lostBytes(row)) : held;
+  const again = Math.min(lostBytes(row), row.bytes - reused);
   return { reused, again, fresh: row.bytes - reused - again };
 }
 
-export function isTextless(row) {
-  return row.finding !== null && (!row.finding.zone || row.finding.zone === "none" || row.finding.zone === "settings");
+// A finding in time or settings may tell tokens alone.
+function lostBytes(row) {
+  const { lost_bytes: bytes = 0, lost_tokens_estimated: tokens = 0 } = row.finding ?? {};
+  return bytes > 0 || !isTextless(row) || !row.input_estimated ? bytes : Math.round((row.bytes * tokens) / row.input_estimated);
 }
 
 export function stateAt(row, offset) {

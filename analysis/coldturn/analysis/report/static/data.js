@@ -62,6 +62,11 @@ export function isUnplanned(row) {
   return UNPLANNED.has(verdictOf(row));
 }
 
+// Whether it is a finding behind which the prompt's text is the same.
+export function isTextless(row) {
+  return row.finding !== null && (!row.finding.zone || row.finding.zone === "none" || row.finding.zone === "settings");
+}
+
 export function isCalm(row) {
   return CALM.has(verdictOf(row));
 }

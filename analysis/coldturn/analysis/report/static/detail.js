@@ -1,6 +1,6 @@
 // The chosen request: what broke, where, what it was and is now, what to do, and its parts.
 import { byId, el, replace, svg } from "./dom.js";
-import { isCalm, isUnplanned, keyOf, markOf, namedInFull, parts, partsOf, report, verdictOf, verdictWords, word } from "./data.js";
+import { isTextless, keyOf, markOf, namedInFull, parts, partsOf, report, verdictOf, verdictWords, word } from "./data.js";
 import { drawBar, sharesOf, stateAt } from "./bars.js";
 import { count, counted, foreign, moment, percent, share, signed, size, visible } from "./format.js";
 
@@ -51,8 +51,8 @@ function heading(view, row, close) {
       "p",
       { class: "verdict-line" },
       el("span", { class: `verdict pill ${verdict}` }, `${markOf(verdict)} ${verdictWords(verdict)}`.trim()),
-      row.finding === null ? null : [" ", foreign(row.finding.cause, "code", { class: "cause-name" })],
-      row.finding?.confidence ? el("span", { class: "quiet" }, ` ${row.finding.confidence}`) : null,
+      row.finding === null || row.finding.cause === verdict ? null : [" ", foreign(row.finding.cause, "code", { class: "cause-name" })],
+      row.finding?.confidence && row.finding.confidence !== "unknown" ? el("span", { class: "quiet" }, ` ${row.finding.confidence}`) : null,
     ),
   );
 }
@@ -63,11 +63,19 @@ function summary(row) {
     const words = row.parent === null ? "Nothing before it to compare with: all of it is new." : "All of the request that it continues is repeated byte for byte.";
     return el("p", {}, words);
   }
-  const where = found.zone && found.segment ? [el("i", { class: `swatch zone-${found.zone}`, "aria-hidden": "true" }), `${found.zone}: `, foreign(found.segment, "strong")] : "no text of the prompt";
-  const cost = found.lost_tokens_estimated
-    ? ` ${isUnplanned(row) ? "It costs" : "It takes"} about ${counted(found.lost_tokens_estimated, "token")}, estimated: ${size(found.lost_bytes)} that the older request held stand behind the change.`
-    : " Nothing that could be read from a cache was lost.";
-  return el("p", {}, "Differs in ", where, found.section ? [", under ", foreign(found.section, "q")] : null, ".", cost, amount(found));
+  const lost = found.lost_tokens_estimated ? `About ${counted(found.lost_tokens_estimated, "token")} lost, estimated` : "Nothing that could be read from a cache was lost";
+  if (isTextless(row)) {
+    return [el("p", {}, `The prompt's text is that of the request it continues. ${lost}.`, amount(found)), evidence(found)];
+  }
+  const again = found.lost_tokens_estimated && found.lost_bytes ? `: ${size(found.lost_bytes)} that the older request held stand behind the change` : "";
+  return [
+    el("p", {}, "Differs in ", el("i", { class: `swatch zone-${found.zone}`, "aria-hidden": "true" }), `${found.zone}: `, foreign(found.segment ?? "", "strong"), found.section ? [", under ", foreign(found.section, "q")] : null, `. ${lost}${again}.`, amount(found)),
+    evidence(found),
+  ];
+}
+
+function evidence(found) {
+  return found.evidence ? el("p", { class: "quiet" }, "Because: ", foreign(found.evidence), ".") : null;
 }
 
 function amount(found) {
@@ -78,7 +86,7 @@ function amount(found) {
 function shares(row) {
   const { reused, again, fresh } = sharesOf(row);
   const one = (key, bytes) => el("li", { class: key }, el("b", {}, size(bytes)), ` ${STATES[key]}`, bytes && row.bytes ? el("span", { class: "quiet" }, ` ${percent(share(bytes, row.bytes), 0)}`) : null);
-  return el("ul", { class: "shares" }, one("reused", reused), one("again", again), one("fresh", fresh), row.exact ? null : el("li", { class: "quiet" }, "to the end of the last equal block; the recording tells no more"));
+  return el("ul", { class: "shares" }, one("reused", reused), one("again", again), one("fresh", fresh), isTextless(row) && again > 0 ? el("li", { class: "quiet" }, "estimated, from tokens") : null, row.exact ? null : el("li", { class: "quiet" }, "to the end of the last equal block; the recording tells no more"));
 }
 
 function change(found) {
@@ -168,7 +176,6 @@ function place(found) {
     ["Change", found.delta_bytes ? `${signed(found.delta_bytes)} bytes` : null],
     ["Names", found.names?.length ? names(found.names) : null],
     ["Kinds", found.kinds?.length ? found.kinds.join(", ") : null],
-    ["Evidence", found.evidence ? foreign(found.evidence) : null],
     ["Tiers lost", found.tiers_lost?.length ? found.tiers_lost.join(", ") : null],
     ["Provider says", found.vendor ? foreign([found.vendor.reason, found.vendor.score].filter(Boolean).join(" · ")) : null],
   ];

@@ -250,7 +250,7 @@ function drawPrint(view) {
       : el(
           "table",
           {},
-          el("thead", {}, el("tr", {}, ...["request", "cause", "place", "tokens sent again, estimated", "what to do"].map((head) => el("th", { scope: "col" }, head)))),
+          el("thead", {}, el("tr", {}, ...["request", "cause", "place", "tokens lost, estimated", "what to do"].map((head) => el("th", { scope: "col" }, head)))),
           el("tbody", {}, ...broken.map((row) => el("tr", {}, el("td", {}, `${row.number}`), el("td", {}, row.finding.cause), el("td", {}, foreign(`${row.finding.zone ?? ""}: ${row.finding.segment ?? ""} ${row.finding.path ?? ""}`)), el("td", {}, count(row.finding.lost_tokens_estimated)), el("td", {}, row.finding.remedy ?? "")))),
         ),
   );

@@ -30,9 +30,9 @@ function drawHeadline(view) {
   replace(
     byId("headline"),
     el("strong", { class: "bad" }, counted(broken.length, "unplanned break")),
-    ` in ${requests}: about `,
+    ` in ${requests}, about `,
     el("strong", {}, `${count(lost)} tokens`),
-    " sent again that stood behind an equal prefix before (estimated).",
+    " lost (estimated).",
   );
 }
 
@@ -105,7 +105,7 @@ function drawCauses(view, filterCause) {
     el(
       "table",
       { class: "causes", "aria-labelledby": "causes-title" },
-      el("thead", {}, el("tr", {}, ...["cause", "verdict", "breaks", "tokens sent again, estimated", "share of unplanned"].map((head, place) => el("th", { scope: "col", class: place > 1 ? "number" : null }, head)))),
+      el("thead", {}, el("tr", {}, ...["cause", "verdict", "breaks", "tokens lost, estimated", "share of unplanned"].map((head, place) => el("th", { scope: "col", class: place > 1 ? "number" : null }, head)))),
       el("tbody", {}, ...all.map((one) => causeRow(one, sum, filterCause))),
     ),
   );

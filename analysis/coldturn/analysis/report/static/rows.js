@@ -155,6 +155,6 @@ function rowWords(row) {
   const { reused } = sharesOf(row);
   const verdict = verdictWords(verdictOf(row));
   const what = row.finding === null ? verdict : `${verdict}, ${row.finding.cause}${row.finding.zone ? ` in ${row.finding.zone}` : ""}`;
-  const lost = row.finding?.lost_tokens_estimated ? `, ${count(row.finding.lost_tokens_estimated)} tokens sent again, estimated` : "";
+  const lost = row.finding?.lost_tokens_estimated ? `, ${count(row.finding.lost_tokens_estimated)} tokens lost, estimated` : "";
   return `${namedInFull(row)}: ${what}${lost}; ${percent(share(reused, row.bytes), 0) ?? "0 %"} reused of ${size(row.bytes)}`;
 }
