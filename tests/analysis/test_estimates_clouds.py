@@ -152,4 +152,4 @@ def test_what_is_new_in_a_conversation_of_the_provider_is_no_break() -> None:
 
     assert not explain([asked("first question"), asked("second question")]).breaks
     [broken] = explain([asked("first question"), asked("second question", "be kind")]).breaks
-    assert broken.path == "$.instructions"
+    assert (broken.path, broken.later) == ("$.instructions", ())
