@@ -280,3 +280,9 @@ def test_a_trace_of_block_hashes_tells_its_ceiling_without_rules(run: Run) -> No
     assert [row["ceiling_estimated"] for row in ran.json["requests"]] == [0, 1_024, 512]
     assert [row["read_estimated"] for row in ran.json["requests"]] == [None] * 3
     assert "name rules with --rules" in ran.err
+    named = run("estimate", "trace.jsonl", "--rules", "vllm", "--json")
+    assert named.code == 0
+    assert [row["read_estimated"] for row in named.json["requests"]] == [0, 1_024, 512]
+    assert named.json["notes"] == ["trace.jsonl: blocks of 512 tokens, as its lengths tell"]
+    given = run("estimate", "trace.jsonl", "--rules", "vllm", "--set", "granularity=256", "--json").json
+    assert given["totals"]["flags"] == {"length_mismatch": 3}

@@ -77,19 +77,20 @@ class EstimateInputs:
             self._cannot(name, NoBlockRulesError(name))
 
     def _trace(self, stream: IO[bytes], name: str) -> BlockEstimation:
+        """The size of a block is the trace's own, unless the user gives one, and else that of the rules."""
+        rules = None if self.options.rules is None else self.registry.named(self.options.rules)
+        parameters = self.options.settled(Parameters() if rules is None else rules.parameters_for(""))
         report = self.estimation.report
-        if self.options.rules is not None:
-            rules = self.registry.named(self.options.rules)
-            return BlockEstimation(name, rules, self.options.settled(rules.parameters_for("")), report)
-        parameters = self.options.settled(Parameters())
         if "granularity" not in self.options.parameters:
             sample = islice(read_block_trace(stream, name=name), _SAMPLE)
             size = block_size(one for one in sample if isinstance(one, BlockRequest))
             stream.seek(0)
-            if size is None:
+            if size is not None:
+                parameters = parameters.model_copy(update={"granularity": size})
+                report.notes.append(f"{name}: blocks of {size:,} tokens, as its lengths tell")
+            elif rules is None:
                 raise NoBlockRulesError(name)
-            parameters = parameters.model_copy(update={"granularity": size})
-        return BlockEstimation(name, None, parameters, report)
+        return BlockEstimation(name, rules, parameters, report)
 
     def _cannot(self, name: str, error: CannotEvaluateError) -> None:
         self.estimation.unanswered.append(error)
