@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from coldturn.traces.errors import NumbersOnlyError, UnsupportedFormatError
+from coldturn.traces.errors import InputError, NumbersOnlyError, UnsupportedFormatError
 from coldturn.traces.exchange import EntryError, Exchange
-from coldturn.traces.formats.model import Record
+from coldturn.traces.formats.model import Format, Record
 from coldturn.traces.formats.table import format_of
 from coldturn.traces.kinds import InputKind
 from coldturn.traces.opening import Source, opened
@@ -35,7 +35,7 @@ def read_records(
     with opened(source, called) as stream:
         chosen = format_of(kind or sniff(stream, called))
         if chosen.read is None:
-            raise UnsupportedFormatError(called, chosen.words)
+            raise _not_read(chosen, called)
         yield from chosen.read(stream, called)
 
 
@@ -56,7 +56,7 @@ def read_exchanges(
         if chosen.numbers:
             raise NumbersOnlyError(called)
         if chosen.read is None:
-            raise UnsupportedFormatError(called, chosen.words)
+            raise _not_read(chosen, called)
         bare: list[int] = []
         others = 0
         for record in chosen.read(stream, called):
@@ -73,6 +73,11 @@ def read_exchanges(
 
 def _name(source: Source, name: str | None) -> str:
     return name or (str(source) if not isinstance(source, bytes) else "input")
+
+
+def _not_read(chosen: Format, name: str) -> InputError:
+    """Hashes have a reader of their own (`estimate` uses it); what else has none is not read at all."""
+    return NumbersOnlyError(name) if chosen.numbers else UnsupportedFormatError(name, chosen.words)
 
 
 def _left_out(count: int) -> str:

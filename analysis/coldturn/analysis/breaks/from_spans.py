@@ -27,13 +27,14 @@ from coldturn.traces.opening import Source, opened
 from coldturn.traces.sniff import sniff
 
 
-def add_trace(report: Report, source: Source, name: str) -> bool:
+def add_trace(report: Report, source: Source, name: str, kind: InputKind | None = None) -> bool:
     """Add the breaks of a trace to a report.
 
     Args:
         report: Gets a lineage per conversation, and an error for each span that cannot be read.
         source: The trace; it is read twice, so no stream that is gone after the first time.
         name: What the report calls it.
+        kind: What it was said to be; recognised when None.
 
     Returns:
         Whether it is a trace of coldturn's; anything else is left alone.
@@ -42,7 +43,7 @@ def add_trace(report: Report, source: Source, name: str) -> bool:
         InputError: It cannot be read.
     """
     with opened(source, name) as stream:
-        if sniff(stream, name) is not InputKind.TRACE:
+        if (kind or sniff(stream, name)) is not InputKind.TRACE:
             return False
         reading = _Reading(report, name)
         for item in spans_in(stream, name):

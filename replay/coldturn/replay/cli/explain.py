@@ -36,6 +36,7 @@ from coldturn.replay.cli.options import (
 )
 from coldturn.replay.cli.render import Renderer
 from coldturn.replay.cli.texts import two_texts
+from coldturn.traces.kinds import InputKind
 
 ANY = "any"
 NAMED_CAUSES = frozenset(ALL_REMEDIES)
@@ -91,7 +92,9 @@ def explain(  # noqa: PLR0913, PLR0917 - a command's options are its parameters
         judge = judge_of(rules, set_, miss_tokens=miss_tokens, miss_share=miss_share)
         estimator = RequestEstimator(judge.rulebook.options) if json else None
         explainer = Explainer(options, estimator, judge=judge)
-        reading = read_all(explainer, inputs, format_, lambda one: _from_spans(explainer.report, one))
+        reading = read_all(
+            explainer, inputs, format_, lambda one: _from_spans(explainer.report, one, format_)
+        )
         report = explainer.report
         if request is not None and 0 < explainer.most_requests <= request:
             raise usage_error(
@@ -101,9 +104,9 @@ def explain(  # noqa: PLR0913, PLR0917 - a command's options are its parameters
     finish(report, reading, wanted, strict=strict, as_json=json, request=request)
 
 
-def _from_spans(report: Report, one: Input) -> bool:
+def _from_spans(report: Report, one: Input, kind: InputKind | None) -> bool:
     """Take the breaks that a trace of ours holds already; standard input cannot be read a second time."""
-    return isinstance(one.source, str | Path) and add_trace(report, one.source, one.name)
+    return isinstance(one.source, str | Path) and add_trace(report, one.source, one.name, kind)
 
 
 def finish(
