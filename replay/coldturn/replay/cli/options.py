@@ -8,7 +8,7 @@ from typing import Annotated, TypeAlias
 import typer
 
 from coldturn.reference.prefix.errors import ColdturnError
-from coldturn.traces.sniff import InputKind
+from coldturn.traces.kinds import InputKind
 
 
 class UsageError(ColdturnError):
@@ -121,5 +121,10 @@ AllowSecrets: TypeAlias = Annotated[
     bool, typer.Option("--allow-secrets", help="Leave what only looks like a key; named values are kept out.")
 ]
 Format: TypeAlias = Annotated[
-    InputKind | None, typer.Option("--format", help="What the inputs are; recognised from their content.")
+    InputKind | None,
+    typer.Option(
+        "--format",
+        metavar="NAME",
+        help=f"What the inputs are, instead of recognising it from their content: {', '.join(InputKind)}.",
+    ),
 ]
