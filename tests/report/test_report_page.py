@@ -117,6 +117,16 @@ def test_filters_filter_and_stand_in_the_address(opened: OpenPage, small_page: P
     expect(page.locator("#empty")).to_be_visible()
 
 
+def test_the_costliest_can_come_first(opened: OpenPage, small_page: Path) -> None:
+    page = opened(small_page)
+    page.select_option("#order", "cost")
+    expect(page.locator(ROWS).first).to_have_attribute("aria-label", re.compile("tokens lost"))
+    assert "order=cost" in page.url
+    page.focus("#rows")
+    page.keyboard.press("Home")
+    assert chosen(page) in ("Request 2", "Request 3")
+
+
 def test_a_cause_of_the_overview_leads_to_its_requests(opened: OpenPage, small_page: Path) -> None:
     page = opened(small_page)
     page.get_by_role("button", name="Show only tool_added").click()

@@ -1,7 +1,7 @@
 // Which rows are shown, and the fragment of the address that says so.
 import { isUnplanned, verdictOf, views } from "./data.js";
 
-const NOTHING = { view: "0", row: "", q: "", cause: "", verdict: "", zone: "", conversation: "", scale: "" };
+const NOTHING = { view: "0", row: "", q: "", cause: "", verdict: "", zone: "", conversation: "", scale: "", order: "" };
 
 export const FILTERS = ["q", "cause", "verdict", "zone", "conversation"];
 export const state = { ...NOTHING };
@@ -29,7 +29,12 @@ export function matching(view) {
   view.rows.forEach((row, at) => {
     if (fits(row) && words.every((one) => wordsOf(row).includes(one))) found.push(at);
   });
+  if (state.order === "cost") found.sort((one, other) => costOf(view.rows[other]) - costOf(view.rows[one]));
   return found;
+}
+
+function costOf(row) {
+  return row.finding?.lost_tokens_estimated ?? 0;
 }
 
 export function readFragment() {

@@ -51,7 +51,7 @@ function drawView() {
 function drawRows() {
   const view = currentView();
   shown = matching(view);
-  list.show(view, shown, state.scale || view.scale);
+  list.show(view, shown, { scale: state.scale || view.scale, order: state.order });
   const chosen = currentRow() === null ? null : Number(state.row);
   list.select(chosen);
   drawChosen(chosen);
@@ -189,6 +189,7 @@ function applyFilters() {
 
 function takeFilters() {
   for (const name of FILTERS) state[name] = byId(name).value;
+  state.order = byId("order").value;
   state.scale = byId("scale").value === currentView().scale ? "" : byId("scale").value;
 }
 
@@ -208,6 +209,7 @@ function drawFilters(view) {
   fill("conversation", [["", `all ${count(view.conversations.length)}`], ...view.conversations.map((one, at) => [String(at), `${at + 1}: ${one.source.split("/").at(-1).slice(0, 60)} · ${one.model ?? "?"} (${one.requests})`])]);
   byId("conversation").closest("label").hidden = view.conversations.length < 2;
   byId("q").value = state.q;
+  byId("order").value = state.order;
   byId("scale").value = state.scale || view.scale;
 }
 

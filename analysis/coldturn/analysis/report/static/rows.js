@@ -16,6 +16,7 @@ export function rowList({ choose, open }) {
   let shown = [];
   let chosen = null;
   let scale = "same";
+  let isAsSent = true;
   let height = 28;
   let isWaiting = false;
   let isPrinting = false;
@@ -33,8 +34,8 @@ export function rowList({ choose, open }) {
 
   return { show, select, chosenPlace };
 
-  function show(nextView, nextShown, nextScale) {
-    [view, shown, scale] = [nextView, nextShown, nextScale];
+  function show(nextView, nextShown, { scale: nextScale, order }) {
+    [view, shown, scale, isAsSent] = [nextView, nextShown, nextScale, order === ""];
     byId("empty").hidden = shown.length > 0;
     byId("map").classList.toggle("has-reported", view.hasReported);
     byId("map").classList.toggle("has-turns", view.hasTurns);
@@ -104,7 +105,7 @@ export function rowList({ choose, open }) {
     const row = view.rows[at];
     const verdict = verdictOf(row);
     const bar = svg("svg", { class: "bar", width, height: 16, "aria-hidden": "true" });
-    const isNext = place > 0 && view.rows[shown[place - 1]].conversation !== row.conversation;
+    const isNext = isAsSent && place > 0 && view.rows[shown[place - 1]].conversation !== row.conversation;
     const first = view.sources > 1 ? `first · ${tail(row.source.split("/").at(-1))}` : "first";
     const cause = row.finding?.cause ?? (row.parent === null ? first : "");
     const node = el(
