@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -254,6 +255,41 @@ def test_a_recording_that_holds_nothing_any_more_fails(run: Run) -> None:
     assert [(one["kind"], one["mend"]) for one in ran.json["findings"]] == [("nothing_checked", "--trim")]
     assert run("check", "a.jsonl", "b.jsonl", "--trim").code == 0
     assert [one["source"] for one in lock()["recordings"]] == ["a.jsonl"]
+
+
+def test_a_known_recording_that_became_something_else_fails(run: Run) -> None:
+    sound("logs/a.jsonl")
+    sound("logs/b.jsonl")
+    run("check", "logs", "--create")
+    write("logs/b.jsonl", {"hello": 1})
+    ran = run("check", "logs", "--json")
+    assert ran.code == 1
+    assert [(one["kind"], one["source"]) for one in ran.json["findings"]] == [
+        ("nothing_checked", "logs/b.jsonl")
+    ]
+
+
+def test_files_of_other_kinds_in_a_folder_do_not_matter(run: Run, demo: Path) -> None:
+    sound("logs/a.jsonl")
+    write("logs/b.json", {"hello": 1})
+    listing = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    write("logs/c.jsonl", {"url": "http://x/mcp", "request": listing, "response": None})
+    for more in ([], ["--policy", "stable"], ["--format", "junit"]):
+        ran = run("check", "logs", *more)
+        assert ran.code == 0, ran.err
+        assert "logs/b.json" in ran.err
+        assert "c.jsonl" not in ran.out
+    assert run("check", "logs/a.jsonl", "logs/c.jsonl").code == 0
+    assert run("check", "logs/c.jsonl").code == 1, "nothing was looked at"
+    assert run("check", "logs/a.jsonl", "logs/c.jsonl", "--policy", "stable").code == 2
+
+
+def test_standard_input_is_looked_at(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = Path(broken()).read_bytes()
+    for words, code in (([], 1), (["--create"], 0), ([], 0), (["--trim"], 0)):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
+        assert run("check", "-", *words).code == code
+    assert [one["source"] for one in lock()["recordings"]] == ["<stdin>"]
 
 
 def test_trim_drops_what_is_gone(run: Run) -> None:

@@ -199,9 +199,20 @@ def test_a_place_that_cannot_be_written_is_told(run: Run) -> None:
     assert run("check", "a.jsonl", "--create", "--baseline", "folder").code == 2
 
 
+def test_a_linked_baseline_stays_a_link_with_its_mode(locked: Run) -> None:
+    Path("shared").mkdir()
+    LOCK.rename("shared/real.json")
+    LOCK.symlink_to("shared/real.json")
+    Path("shared/real.json").chmod(0o640)
+    sound()
+    assert locked("check", "a.jsonl", "--fix").code == 0
+    assert LOCK.is_symlink()
+    assert '"breaks": []' in Path("shared/real.json").read_text()
+    assert stat.S_IMODE(Path("shared/real.json").stat().st_mode) == 0o640
+
+
 def test_writing_is_whole_or_not_at_all(locked: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     before = LOCK.read_bytes()
-    mode = stat.S_IMODE(LOCK.stat().st_mode)
 
     def fails(self: Path, target: object) -> None:
         raise OSError(28, "No space left on device")
@@ -214,4 +225,3 @@ def test_writing_is_whole_or_not_at_all(locked: Run, monkeypatch: pytest.MonkeyP
     assert "no space left" in ran.err
     assert LOCK.read_bytes() == before
     assert sorted(path.name for path in Path().iterdir()) == ["a.jsonl", "coldturn.lock.json"]
-    assert stat.S_IMODE(LOCK.stat().st_mode) == mode

@@ -12,7 +12,7 @@ from cli_runs import Run, runner
 from coldturn.analysis.breaks.findings import ReadError
 from coldturn.replay.check.baseline import Baseline
 from coldturn.replay.check.formats import github, junit
-from coldturn.replay.check.judged import Cold, GateFinding, Judged, Kind, Mend
+from coldturn.replay.check.judged import Cold, GateFinding, Judged, Kind, Mend, Notes
 from replay.gate_logs import SYSTEM, broken, sound
 
 HOSTILE = 'a,b:c%\n\r"<&>\x00\ud800é'
@@ -31,7 +31,15 @@ def judged() -> Judged:
         Kind.NEW_BREAK, HOSTILE, 1, "tool_added", "tools", "$", HOSTILE, Mend.FIX, "recorded"
     )
     return Judged(
-        (finding,), (), (Cold(HOSTILE, 7, "recorded"),), (), (), Baseline(), ((HOSTILE, "recorded"),), 2, 0
+        (finding,),
+        (),
+        (Cold(HOSTILE, 7, "recorded"),),
+        (),
+        Notes(),
+        Baseline(),
+        ((HOSTILE, "recorded"),),
+        2,
+        0,
     )
 
 

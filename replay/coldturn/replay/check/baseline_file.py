@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
@@ -180,12 +181,15 @@ def write_baseline(path: Path, baseline: Baseline) -> bool:
         BaselineUnwritableError: It cannot be written.
     """
     text = text_of(baseline)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
+    target = path.resolve()  # a link stays one
+    partial = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        if path.is_file() and path.read_bytes().replace(b"\r\n", b"\n") == text.encode():
+        if target.is_file() and target.read_bytes().replace(b"\r\n", b"\n") == text.encode():
             return False
         partial.write_bytes(text.encode())
-        partial.replace(path)
+        if target.exists():
+            shutil.copymode(target, partial)
+        partial.replace(target)
     except OSError as error:
         raise BaselineUnwritableError(str(path), (error.strerror or str(error)).lower()) from error
     finally:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from xml.etree import ElementTree as ET
 
 from coldturn.analysis.breaks.findings import ReadError
-from coldturn.replay.check.judged import Cold, GateFinding, Judged
+from coldturn.replay.check.judged import GateFinding, Judged, cold_sentences
 from coldturn.replay.check.measured import RECORDED
 
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -50,15 +50,8 @@ def github(judged: Judged, errors: Sequence[ReadError]) -> Iterator[str]:
     for error in errors:
         yield _annotation("warning", error.source, "not read", error.message)
     for cold in judged.cold:
-        yield _annotation("notice", cold.source, "cold on deploy", cold_sentence(cold))
-
-
-def cold_sentence(cold: Cold) -> str:
-    """What a changed prompt means."""
-    under = "" if cold.policy == RECORDED else f" under {cold.policy}"
-    return (
-        f"cold on deploy: {cold.bytes:,} bytes; the prompt of {cold.source}{under} changed since the baseline"
-    )
+        (sentence,) = cold_sentences([cold])
+        yield _annotation("notice", cold.source, "cold on deploy", sentence)
 
 
 def _title(finding: GateFinding) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from coldturn.replay.check.baseline import Baseline
 from coldturn.replay.check.exemptions import Exempted
+from coldturn.replay.check.measured import RECORDED
 
 SCHEMA = "coldturn.check/1"
 
@@ -83,6 +84,22 @@ class Cold:
     bytes: int
     policy: str
 
+    @property
+    def under(self) -> str:
+        """The policy in words, where it is one."""
+        return "" if self.policy == RECORDED else f" under {self.policy}"
+
+
+def cold_sentences(changed: Sequence[Cold]) -> Iterator[str]:
+    """What changed prompts mean, those that cost the same in one sentence."""
+    groups: dict[tuple[int, str], list[str]] = {}
+    for one in changed:
+        groups.setdefault((one.bytes, one.under), []).append(one.source)
+    for (size, under), sources in groups.items():
+        yield (
+            f"cold on deploy: {size:,} bytes; the prompt of {some(sources)}{under} changed since the baseline"
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
@@ -91,6 +108,16 @@ class Accepted:
     source: str
     policy: str
     mend: Mend
+
+
+def accepted_by_mend(changes: Sequence[Accepted]) -> Iterator[tuple[Mend, str]]:
+    """Each word with what it accepted, in a few names."""
+    groups: dict[Mend, list[str]] = {}
+    for one in changes:
+        name = one.source if one.policy == RECORDED else f"{one.source} under {one.policy}"
+        groups.setdefault(one.mend, []).append(name)
+    for mend, names in groups.items():
+        yield mend, some(names)
 
 
 @dataclass(slots=True)
@@ -115,15 +142,16 @@ class Notes:
         """
         create, trim = spelled(Mend.CREATE), spelled(Mend.TRIM)
         if self.new:
-            yield f"not in the baseline: {_some(self.new)}; {create} takes them in"
+            yield f"not in the baseline: {some(self.new)}; {create} takes them in"
         if self.gone:
-            yield f"in the baseline, but gone: {_some(self.gone)}; {trim} takes them out"
+            yield f"in the baseline, but gone: {some(self.gone)}; {trim} takes them out"
         if self.slack:
-            what = f"breaks or lints of {_some(self.slack)}"
+            what = f"breaks or lints of {some(self.slack)}"
             yield f"accepted in the baseline, but mended since: {what}; {trim} takes them out"
 
 
-def _some(names: Sequence[str]) -> str:
+def some(names: Sequence[str]) -> str:
+    """A few of many names, each once, and how many more there are."""
     unique = list(dict.fromkeys(names))
     more = len(unique) - 3
     return ", ".join(unique[:3]) + (f" and {more} more" if more > 0 else "")

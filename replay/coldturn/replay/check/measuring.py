@@ -38,7 +38,7 @@ class Measure:
     _breaks: list[SeenBreak] = field(default_factory=list)
     _lints: dict[Key, SeenLint] = field(default_factory=dict)
     _heads: dict[str, PromptHead] = field(default_factory=dict)
-    _looked_at: set[bytes] = field(default_factory=set)
+    _looked_at: set[str] = field(default_factory=set)
     _ledgers: RunningLedger = field(default_factory=RunningLedger)
     _rule: LongestPrefix = field(default_factory=LongestPrefix)
     _input: int = 0
@@ -70,7 +70,7 @@ class Measure:
         if first:
             self._add_head(ledger)
         if self.lint:
-            self._look_at(request, number)
+            self._look_at(request, ledger, number)
         if cached:
             step = self._rule.step(ledger, common_bytes, scope)
             self._input += step.input_tokens_estimated
@@ -114,14 +114,11 @@ class Measure:
         if head is not None:
             self._heads.setdefault(head.digest, head)
 
-    def _look_at(self, request: PromptRequest, number: int) -> None:
-        stable = xxh3_128()
-        for block in request.blocks:
-            if block.zone in LINTED:
-                stable.update(block.facts.digest)
-        if stable.digest() in self._looked_at:
+    def _look_at(self, request: PromptRequest, ledger: Ledger, number: int) -> None:
+        stable = "".join(zone.hash for zone in ledger.zones if zone.zone in LINTED)
+        if stable in self._looked_at:
             return
-        self._looked_at.add(stable.digest())
+        self._looked_at.add(stable)
         for found in lint_zones(request):
             seen = SeenLint(
                 request=number,

@@ -72,7 +72,7 @@ class Collector:
             measure.request(
                 seen.request,
                 number=seen.number,
-                first=seen.parent is None,
+                first=_begins(seen),
                 common_bytes=_common(seen),
                 scope=f"{seen.request.surface}|{seen.request.model}",
                 cached=not was_refused(seen.exchange),
@@ -89,6 +89,11 @@ class Collector:
             self.errors += self._explainer.report.errors
         self._explainer = self._measure = None
         self._holds_mcp = False
+
+
+def _begins(seen: Compared) -> bool:
+    """Whether a conversation begins there, be it beside the one that it is most like."""
+    return seen.parent is None or (seen.found is not None and "new_conversation" in seen.found.kinds)
 
 
 def _common(seen: Compared) -> int:

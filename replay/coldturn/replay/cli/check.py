@@ -18,7 +18,7 @@ from coldturn.replay.check.baseline import DEFAULT_NAME
 from coldturn.replay.check.formats import github, junit
 from coldturn.replay.check.gate import Gate
 from coldturn.replay.check.judge import TOLERANCE, Rules
-from coldturn.replay.check.judged import Judged, Mend
+from coldturn.replay.check.judged import Judged, Mend, some
 from coldturn.replay.check.measured import RECORDED, Measured
 from coldturn.replay.check.places import STANDARD_INPUT
 from coldturn.replay.check.recorded import Collector, real_errors
@@ -26,6 +26,7 @@ from coldturn.replay.cli.check_view import show
 from coldturn.replay.cli.common import print_json, progress, read_all, say, stdout, tell
 from coldturn.replay.cli.exit_codes import ExitCode
 from coldturn.replay.cli.options import Json, NoContent, Strict, usage_error
+from coldturn.replay.errors import NothingToReplayError
 from coldturn.replay.runs.policies import policy_named
 from coldturn.traces.errors import (
     NoRequestsError,
@@ -36,6 +37,8 @@ from coldturn.traces.errors import (
 
 _SESSION_FILE = ".session.toml"
 _OTHER_FILES = frozenset({UnrecognisedInputError.slug, UnsupportedFormatError.slug, NumbersOnlyError.slug})
+
+_NO_SESSION = _OTHER_FILES | {NothingToReplayError.slug}
 
 
 class Format(StrEnum):
@@ -129,9 +132,11 @@ class _Run:
         self.reading = ExitCode.FINE
         self.errors: list[ReadError] = []
         self.others: list[ReadError] = []
+        self._named: frozenset[str] = frozenset()
 
     def judge(self, inputs: Sequence[str], policies: Sequence[Policy]) -> Judged:
         """Look at the inputs, under each policy too."""
+        self._named = frozenset(inputs)
         sessions = [name for name in inputs if name.endswith(_SESSION_FILE)]
         self.reading = read_all(self._collector, [name for name in inputs if name not in sessions], None)
         found = self._collector.found
@@ -140,19 +145,21 @@ class _Run:
         replayed = list(self._replayed([*sessions, *self._collector.sessions], policies, recorded))
         own = self._gate.path.resolve()
         read = [one for one in self._collector.errors if Path(one.source).resolve() != own]
-        named = set(inputs)
-        self.others = [one for one in read if one.slug in _OTHER_FILES and one.source not in named]
+        self.others += [one for one in read if one.slug in _OTHER_FILES and one.source not in self._named]
         self.errors = [*(one for one in real_errors(read) if one not in self.others), *self.errors]
-        tell(self._unused(recorded | {one.source for one in replayed}))
-        failed = {error.source for error in (*self.errors, *self.others)}
+        self._tell_unused(recorded | {one.source for one in replayed})
+        failed = {error.source for error in self.errors}
         keys = [self._gate.places.key(source) for source in sorted(empty - failed)]
         return self._gate.judge([*found, *replayed], keys)
 
-    def _unused(self, used: set[str]) -> Iterator[ReadError]:
-        """Inputs that hold nothing to check."""
-        for error in self._collector.errors:
-            if error.slug == NoRequestsError.slug and error.source not in used:
-                yield error
+    def _tell_unused(self, used: set[str]) -> None:
+        """Tell of inputs that hold nothing to check; those that were found rather than named in one line."""
+        empty = [one for one in self._collector.errors if one.slug == NoRequestsError.slug]
+        unused = [one for one in empty if one.source not in used]
+        tell(one for one in unused if one.source in self._named)
+        found = [one.source for one in (*unused, *self.others) if one.source not in self._named]
+        if found:
+            say(f"nothing that the gate looks at: {some(found)}")
 
     def _replayed(
         self, sources: Sequence[str], policies: Sequence[Policy], recorded: set[str]
@@ -176,11 +183,17 @@ class _Run:
                 try:
                     yield measure_replay(source, policy, self._gate.places, content=content, lint=lint)
                 except ColdturnError as error:
-                    self.reading = ExitCode.UNUSABLE
-                    self.errors.append(
-                        ReadError(source, getattr(error, "entry", None), str(error), error.slug)
-                    )
+                    self._not_replayed(source, error, asked=bool(policies) and source in self._named)
                 ticker.step()
+
+    def _not_replayed(self, source: str, error: ColdturnError, *, asked: bool) -> None:
+        """Note a session that cannot be replayed; one that nobody asked for by name may be something else."""
+        found = ReadError(source, getattr(error, "entry", None), str(error), error.slug)
+        if error.slug in _NO_SESSION and not asked:
+            self.others.append(found)
+            return
+        self.errors.append(found)
+        self.reading = ExitCode.UNUSABLE
 
 
 def _print(judged: Judged, run: _Run, how: Format) -> None:
@@ -195,9 +208,6 @@ def _print(judged: Judged, run: _Run, how: Format) -> None:
     else:
         show(judged, stdout())
     tell(run.errors)
-    if run.others:
-        names = ", ".join(one.source for one in run.others[:3])
-        say(f"{len(run.others)} of the files found hold something else than recordings ({names})")
     for note in judged.notes.sentences():
         say(note)
 

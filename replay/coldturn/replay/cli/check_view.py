@@ -9,15 +9,14 @@ from itertools import groupby
 from rich.console import Console
 from rich.text import Text
 
-from coldturn.replay.check.formats import cold_sentence
-from coldturn.replay.check.judged import Accepted, GateFinding, Judged, Mend
+from coldturn.replay.check.judged import GateFinding, Judged, Mend, accepted_by_mend, cold_sentences
 from coldturn.replay.check.measured import RECORDED, place_of
 
 _WORDS = {
     Mend.CREATE: "taken in",
     Mend.FIX: "accepted as it is now",
     Mend.TRIM: "trimmed",
-    Mend.UPDATE: "its changed prompt accepted",
+    Mend.UPDATE: "changed prompt accepted",
 }
 
 _SHOWN = 12
@@ -33,11 +32,10 @@ def show(judged: Judged, console: Console) -> None:
             if len(alike) > 1:
                 console.print(Text(f"    {_repeats(alike[1:])}", style="dim"))
         console.print()
-    for one in judged.accepted:
-        console.print(_accepted(one))
-    for cold in judged.cold:
-        line = Text(cold_sentence(cold), style="cyan")
-        console.print(line.append(f"; {Mend.UPDATE.option} accepts it"))
+    for mend, names in accepted_by_mend(judged.accepted):
+        console.print(Text(f"{mend.option}: {_WORDS[mend]}: {names}", style="green"))
+    for sentence in cold_sentences(judged.cold):
+        console.print(Text(sentence, style="cyan").append(f"; {Mend.UPDATE.option} accepts it"))
     console.print(_totals(judged))
 
 
@@ -72,11 +70,6 @@ def _finding(finding: GateFinding) -> Iterator[Text]:
     yield Text(f"    {finding.message}")
     label = "accept" if isinstance(finding.mend, Mend) else "do"
     yield Text(f"    {label:<7}", style="dim").append(finding.how, style="green")
-
-
-def _accepted(one: Accepted) -> Text:
-    policy = "" if one.policy == RECORDED else f" under {one.policy}"
-    return Text(f"{one.mend.option}: {one.source}{policy} {_WORDS[one.mend]}", style="green")
 
 
 def _totals(judged: Judged) -> Text:

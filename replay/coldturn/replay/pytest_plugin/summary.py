@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from coldturn.replay.check.formats import cold_sentence
-from coldturn.replay.check.judged import GateFinding, Judged, Kind, Mend
+from coldturn.replay.check.judged import GateFinding, Judged, Kind, Mend, accepted_by_mend, cold_sentences
 from coldturn.replay.check.measured import RECORDED
 
 if TYPE_CHECKING:
@@ -52,10 +51,10 @@ def summary_lines(session: GateSession) -> Iterator[str]:
     yield f"coldturn: {_totals(judged)}"
     for finding in judged.findings:
         yield from _short(finding, session)
-    for one in judged.accepted:
-        yield f"  {spelled(one.mend)}: {one.source}"
-    for cold in judged.cold:
-        yield f"  {cold_sentence(cold)}; {spelled(Mend.UPDATE)} accepts it"
+    for mend, names in accepted_by_mend(judged.accepted):
+        yield f"  {spelled(mend)}: {names}"
+    for sentence in cold_sentences(judged.cold):
+        yield f"  {sentence}; {spelled(Mend.UPDATE)} accepts it"
     yield from (f"  not read: {problem}" for problem in session.unread)
     yield from (f"  {note}" for note in judged.notes.sentences(spelled))
     if session.wrote:
