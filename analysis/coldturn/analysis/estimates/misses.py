@@ -61,9 +61,10 @@ def outcome(calls: Sequence[Call], number: int, estimated: int, parameters: Para
         parameters: Of those rules.
     """
     call, before, step = calls[number], calls[number - 1], parameters.granularity
+    if call.read == estimated:
+        return Outcome.EXACT
     left = before.end if parameters.fed_back else before.prompt
     fits = {
-        Outcome.EXACT: call.read == estimated,
         Outcome.ONE_LESS: call.read == left - step,
         Outcome.OWN_PROMPT: call.read in _reads(call.prompt, step),
         Outcome.PROMPT_ONLY: call.read in _reads(before.prompt, step),
