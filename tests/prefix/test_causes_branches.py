@@ -94,6 +94,24 @@ class TestBranches:
         first = found(compared(surface, before, [*after, Assistant("So I did.")]))
         assert (first.kinds, first.harmless) == (("fork",), True)
 
+    def test_the_same_call_in_another_conversation_has_another_id(self, surface: Surface) -> None:
+        read_it = '{"path":"the/same/file/for/everybody.py"}'
+        before: list[Item] = [User("Fix a."), Assistant("", ("c1", "alpha", read_it)), Result("c1", ANSWER)]
+        after: list[Item] = [User("Name b."), Assistant("", ("d2", "alpha", read_it)), Result("d2", ANSWER)]
+        first = found(compared(surface, before, after))
+        assert (first.kinds, first.harmless) == (("new_conversation",), True)
+
+    def test_one_line_of_many_makes_no_conversation(self, surface: Surface) -> None:
+        line = "Answer with one of these words: yes, no, perhaps.\n"
+        texts = ["".join(f"{word} number {n} of the text to judge\n" for n in range(20)) for word in "AB"]
+        first = found(compared(surface, [User(f"A{texts[0]}{line}!")], [User(f"B{texts[1]}{line}?")]))
+        assert (first.kinds, first.harmless) == (("new_conversation",), True)
+
+    def test_short_messages_that_people_send_anywhere(self, surface: Surface) -> None:
+        rest: list[Item] = [User("Go."), User("On.")]
+        first = found(compared(surface, [User("Fix a."), *rest], [User("Name b."), *rest]))
+        assert first.harmless
+
     def test_a_last_message_that_moves_along_at_the_end(self, surface: Surface) -> None:
         last = User("Who of the team speaks next? Answer with a name and a reason.\n" * 3)
         front: list[Item] = [User("q"), Assistant(ANSWER)]
@@ -102,6 +120,10 @@ class TestBranches:
         said = "Who of the team speaks next? Answer with a name and a reason."
         one = found(compared(surface, [User(f"Log:\nA.\n{said}")], [User(f"Log:\nA.\nB was here.\n{said}")]))
         assert (one.kinds, one.harmless) == (("moved_suffix",), True)
+        left = found(
+            compared(surface, [*front, last, Assistant(f"You. {ANSWER}")], [*front, Assistant("I am."), last])
+        )
+        assert left.kinds == ("fork",)
 
     def test_reminders_that_every_conversation_has_do_not_count(self, surface: Surface) -> None:
         note = "<system-reminder>The list of things to do is empty just now.</system-reminder>"
@@ -138,6 +160,15 @@ class TestSideCalls:
         assert self.side(surface, before, before, "tiny").kinds == ("side_call",)
         assert not self.side(surface, before, before).harmless
 
+    def test_a_look_at_more_than_half_is_no_side_call(self, surface: Surface) -> None:
+        before: list[Item] = [self.QUESTION, Assistant(PADDING[: len(PADDING) // 2])]
+        assert not self.side(surface, before, [self.QUESTION]).harmless
+
+    def test_another_prompt_with_the_tools_kept_is_no_side_call(self, surface: Surface) -> None:
+        before: list[Item] = [self.QUESTION]
+        first = found(compared(surface, before, before, PADDING, TITLE))
+        assert (first.cause, first.harmless) == ("system_replaced", False)
+
     def test_a_sub_agent_of_its_own(self, surface: Surface) -> None:
         first = self.side(surface, [self.QUESTION, Assistant(ANSWER)], [User("Search depots.")])
         assert (first.kinds, first.harmless) == (("new_conversation",), True)
@@ -164,6 +195,17 @@ class TestBreaks:
         before: list[Item] = [item for one in asked for item in (one, Assistant(f"{ANSWER} {one.text}"))]
         first = found(compared(surface, before, [*asked, Assistant("So it is.")]))
         assert (first.harmless, first.lost_bytes > 0) == (False, True)
+
+    def test_answers_that_all_changed_between_messages_that_did_not(self, surface: Surface) -> None:
+        asked = [User(f"Question {number}: {ANSWER}") for number in range(3)]
+        before: list[Item] = [item for one in asked for item in (one, Assistant(f"Yes, {ANSWER} {one.text}"))]
+        after: list[Item] = [item for one in asked for item in (one, Assistant("(answered)"))]
+        assert not found(compared(surface, before, after)).harmless
+
+    def test_an_edited_message_with_short_ones_repeated_in_order(self, surface: Surface) -> None:
+        rest: list[Item] = [Assistant("Yes."), User("Go.")]
+        first = found(compared(surface, [User("Where is it?"), *rest], [User("Fix a."), *rest]))
+        assert (first.cause, first.harmless) == ("history_rewritten", False)
 
     def test_an_answer_edited_in_front_of_its_long_end(self, surface: Surface) -> None:
         before: list[Item] = [User("q"), Assistant(f"First. {ANSWER}"), User("go on")]

@@ -211,6 +211,23 @@ def test_content_as_a_text_and_as_a_list(surface: Surface, role: str) -> None:
         assert (found.cause, found.later) == ("content_shape", ())
 
 
+@pytest.mark.parametrize("surface", [Surface.MESSAGES, Surface.RESPONSES])
+def test_a_result_as_a_text_and_as_a_list(surface: Surface) -> None:
+    def sent(output: object) -> PromptRequest:
+        if surface is Surface.MESSAGES:
+            part = {"type": "tool_result", "tool_use_id": "c1", "content": output}
+            return with_item(surface, {"role": "user", "content": [part]})
+        return with_item(surface, {"type": "function_call_output", "call_id": "c1", "output": output})
+
+    kind = "text" if surface is Surface.MESSAGES else "input_text"
+    listed: object = [{"type": kind, "text": "as it was"}]
+    for old, new in ((listed, "as it was"), ("as it was", listed)):
+        found = compare(sent(old), sent(new)).first
+        assert found is not None
+        assert (found.cause, found.later) == ("content_shape", ())
+    assert compare(sent(listed), sent("as it is")).first != compare(sent(listed), sent("as it was")).first
+
+
 def with_item(surface: Surface, item: dict[str, Any]) -> PromptRequest:
     """A conversation whose second message is `item`."""
     value = body(surface, history=[User("q"), *NEXT])
@@ -222,8 +239,8 @@ def test_a_compaction_item_in_place_of_what_it_stands_for() -> None:
     surface = Surface.RESPONSES
     before = [*called("{}", LONG), *NEXT, *called("{}", LONG)]
     value = body(surface, history=before)
-    item = {"type": "compaction", "id": "cmp_1", "encrypted_content": "gAAAAB" * 20}
-    for kept in (0, 1):
+    for kept, kind in ((0, "compaction"), (1, "compaction"), (0, "compaction_summary")):
+        item = {"type": kind, "id": "cmp_1", "encrypted_content": "gAAAAB" * 20}
         items = [*value["input"][:kept], item, {"role": "user", "content": "go on"}]
         after = {**value, "input": items}
         found = compare(read(value, surface), read(after, surface)).first
@@ -270,6 +287,16 @@ def test_reasoning_written_as_a_text() -> None:
     assert (found.cause, found.kinds, found.harmless) == ("thinking_stripped", ("as_text",), False)
 
 
+def test_a_call_that_gave_way_to_a_thought() -> None:
+    before: list[Item] = [User("q"), Assistant("", ("c1", "read_file", '{"path":"a"}')), User("next"), *NEXT]
+    after: list[Item] = [User("q"), Assistant("<think>Let me see.</think>"), User("next"), *NEXT]
+    found = compare(
+        request(Surface.RESPONSES, history=before), request(Surface.RESPONSES, history=after)
+    ).first
+    assert found is not None
+    assert found.cause == "history_rewritten"
+
+
 def test_ids_that_are_no_texts() -> None:
     def sent(one: object, other: object) -> PromptRequest:
         rows = [
@@ -290,7 +317,16 @@ def test_ids_that_are_no_texts() -> None:
 @pytest.mark.parametrize("value", [{}, {"a": [1]}, None, 5, True, [None], [5], [[]]])
 def test_content_that_no_provider_takes_is_compared_all_the_same(surface: Surface, value: object) -> None:
     parent = with_item(surface, {"role": "user", "content": "as it was"})
-    child = with_item(surface, {"role": "user", "content": value})
+    _compared_both_ways(parent, with_item(surface, {"role": "user", "content": value}))
+
+
+@pytest.mark.parametrize("surface", CONTENT_STRINGS)
+def test_a_message_without_any_content(surface: Surface) -> None:
+    parent = with_item(surface, {"role": "user", "content": "as it was"})
+    _compared_both_ways(parent, with_item(surface, {"role": "user"}))
+
+
+def _compared_both_ways(parent: PromptRequest, child: PromptRequest) -> None:
     for one, other in ((parent, child), (child, parent)):
         found = compare(one, other).first
         assert found is not None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from coldturn.reference.prefix.causes import compare
@@ -64,6 +66,19 @@ class TestSections:
         )
         assert first_of(parent, child, before).cause == "system_edited"
 
+    def test_a_section_that_was_always_there_only_left(self, surface: Surface) -> None:
+        before, parent = (with_system(surface, f"{PADDING}\n{REMINDER}{END}", turns) for turns in ([], TURN))
+        child = with_system(surface, f"{PADDING}\n{END}", MORE)
+        assert first_of(parent, child, before).cause == "system_edited"
+
+    def test_the_end_of_a_paragraph_is_no_section(self, surface: Surface) -> None:
+        line = "Never use more than one tool at a time.\n"
+        texts = [PADDING + END, PADDING + line + END, PADDING + END]
+        before, parent, child = (
+            with_system(surface, text, turns) for text, turns in zip(texts, ([], TURN, MORE), strict=True)
+        )
+        assert first_of(parent, child, before).cause == "system_edited"
+
     def test_the_lineages_know_the_request_before(self, surface: Surface) -> None:
         lineages = Lineages()
         texts = [f"{PADDING}\n", f"{PADDING}\n{REMINDER}", f"{PADDING}\n"]
@@ -87,6 +102,8 @@ def test_a_whole_block_of_the_system_prompt() -> None:
     assert first_of(with_it, without, without).cause == "section_toggle"
     assert first_of(without, with_it, with_it).cause == "section_toggle"
     assert first_of(without, with_it, without).cause == "system_edited"
+    inside = sent(f"{PADDING}\n{REMINDER}", END)
+    assert first_of(inside, sent(f"{PADDING}\n", END), sent(f"{PADDING}\n", END)).cause == "section_toggle"
 
 
 def shown(image: str) -> list[Item]:
@@ -117,6 +134,12 @@ class TestImages:
         child = request(surface, history=[*TURN, *shown(""), *MORE])
         assert first_of(parent, child, before).cause == "block_missing"
 
+    def test_more_images_than_there_were_are_no_toggle(self, surface: Surface) -> None:
+        before = request(surface, history=[*shown(IMAGE), *shown("")])
+        parent = request(surface, history=[*shown(""), *shown(""), *TURN])
+        child = request(surface, history=[*shown(IMAGE), *shown(IMAGE), *MORE])
+        assert first_of(parent, child, before).cause == "history_rewritten"
+
     def test_one_image_of_two_is_no_toggle(self, surface: Surface) -> None:
         before = request(surface, history=[*shown(IMAGE), *shown(IMAGE)])
         parent = request(surface, history=[*shown(IMAGE), *shown(""), *TURN])
@@ -137,6 +160,21 @@ def test_an_image_that_a_tool_returned() -> None:
     assert first_of(with_it, without).cause == "image_replaced"
     again = sent(image=True, more=(Assistant("a"), User("b"), Assistant("c"), User("d")))
     assert first_of(without, again, with_it).cause == "image_toggle"
+
+
+def test_what_a_tool_returned_in_place_of_an_image() -> None:
+    def sent(*parts: dict[str, Any]) -> PromptRequest:
+        value = body(Surface.MESSAGES, history=[User("q"), Assistant("", ("c1", "shoot", "{}")), User("r")])
+        answer = {"type": "tool_result", "tool_use_id": "c1", "content": list(parts)}
+        value["messages"].insert(2, {"role": "user", "content": [answer]})
+        return read(value, Surface.MESSAGES)
+
+    image = {"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}}
+    told = {"type": "text", "text": "[Image: a.png]"}
+    assert first_of(sent(told, image), sent(told, told)).cause == "image_replaced"
+    assert first_of(sent(image), sent({"type": "search_result", "source": "a"})).cause == "history_rewritten"
+    dropped = first_of(sent(told, image), sent(told))
+    assert (dropped.cause, dropped.kinds) == ("image_replaced", ("dropped",))
 
 
 def test_bodies_without_their_bytes_are_enough() -> None:

@@ -119,6 +119,15 @@ def test_a_turn_that_was_given_up_is_nobodys_parent() -> None:
     assert parents(first, taken, failed, next_one) == [None, 0, 0, 2]
 
 
+def test_a_short_talk_is_known_by_its_messages_when_one_long_one_changed() -> None:
+    def talk(thought: str, *more: str) -> PromptRequest:
+        return chat("What is it?", thought, "It is 42.", "Why?", *more, system="")
+
+    long, other = ("a long thought about it " * 40, "b: another thought of it " * 30)
+    assert parents(talk(long), talk(other, "So.")) == [None, 0]
+    assert parents(talk(long), chat("Who?", other, "Nobody.", "Why?", system="")) == [None, None]
+
+
 def test_ids_settle_ties_and_exclude_nobody() -> None:
     lineages = Lineages()
     for conversation in ("x", "y"):

@@ -37,7 +37,7 @@ def says_rest_again(was: Sequence[Block], now: Sequence[Block]) -> bool:
 
     However short they are: one such block recurs, several in their order do not.
     """
-    old, new = ([(block.kind, block.facts.content) for block in blocks] for blocks in (was, now))
+    old, new = ([(block.kind, block.call_id, block.facts.content) for block in side] for side in (was, now))
     if len(old) < _SEVERAL or not any(map(is_models, was)):
         return False
     return any(new[at : at + len(old)] == old for at in range(len(new) - len(old) + 1))

@@ -67,7 +67,7 @@ def _is_another_agent(pair: Pair, changes: Sequence[Change]) -> bool:
         [block.facts.digest for block in blocks if block.zone is Zone.TOOLS]
         for blocks in (pair.parent.blocks, pair.child.blocks)
     )
-    return replaced and bool(was or now) and set(was).isdisjoint(now)
+    return replaced and set(was).isdisjoint(now)
 
 
 def _of_another_agent(pair: Pair) -> str | None:

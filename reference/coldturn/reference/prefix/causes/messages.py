@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeAlias
 
-from coldturn.reference.prefix.causes.change import BlockPair, Change, unique
+from coldturn.reference.prefix.causes.change import BlockPair, Change, lossless, unique
 from coldturn.reference.prefix.causes.elision import elision_kind, is_elided_again, result_text
 from coldturn.reference.prefix.causes.history import History
 from coldturn.reference.prefix.causes.hunks import Texts, hunks
@@ -98,16 +98,25 @@ def _seems_planned(history: History, block: BlockPair) -> bool:
 
 
 def _image_in_result(history: History, block: BlockPair) -> list[Change] | None:
-    """An image that a tool returned became a text; whatever else the result holds stayed."""
+    """An image that a tool returned became a text, or is gone; whatever else the result holds stayed."""
     if block.was.kind is not BlockKind.TOOL_RESULT or image_count(block.was) <= image_count(block.now):
         return None
     was, now = (_parts(parse(one.facts.content)) for one in (block.was, block.now))
+    if was and now == [part for part in was if not _is_image(part)]:
+        return [block.change("image_replaced", kinds=("dropped",))]
     if len(was) != len(now) or not was:
         return None
     changed = [(old, new) for old, new in zip(was, now, strict=True) if old != new]
     if any(not isinstance(new, dict) or "text" not in new for _, new in changed):
         return None
     return [block.change("image_replaced")]
+
+
+def _is_image(part: Json) -> bool:
+    if not isinstance(part, dict):
+        return False
+    kind = part.get("type")
+    return "image" in part or (isinstance(kind, str) and "image" in kind)
 
 
 def _parts(document: Json) -> list[Json]:
@@ -200,10 +209,41 @@ def _whitespace(history: History, block: BlockPair) -> list[Change] | None:
     """Equal texts but for white space or Unicode form, also inside a result's JSON."""
     if block.was.kind is not block.now.kind or block.now.kind is BlockKind.TOOL_CALL:
         return None
-    was, now = result_text(block.was.facts), result_text(block.now.facts)
-    if not was or was == now or not is_equal_plain(was, now):
+    texts = _differing_texts(block)
+    if not texts or not all(was and was != now and is_equal_plain(was, now) for was, now in texts):
         return None
-    return [block.change("whitespace_drift", kinds=whitespace_kinds(was, now))]
+    kinds = unique(kind for was, now in texts for kind in whitespace_kinds(was, now))
+    return [block.change("whitespace_drift", kinds=kinds)]
+
+
+def _differing_texts(block: BlockPair) -> list[tuple[str, str]]:
+    """The texts in which two blocks differ; none when they differ in anything else too."""
+    was, now = block.was.facts, block.now.facts
+    if was.is_text != now.is_text:
+        return []
+    if was.is_text:
+        return [(lossless(was.content), lossless(now.content))]
+    found = list(leaves(parse(was.content), parse(now.content)))
+    texts = [(leaf.was, leaf.now) for leaf in found]
+    pairs = [(old, new) for old, new in texts if isinstance(old, str) and isinstance(new, str)]
+    return pairs if len(pairs) == len(texts) else []
+
+
+def _result_shape(history: History, block: BlockPair) -> list[Change] | None:
+    """A result as one text, and as a list with that text."""
+    was, now = block.was.facts, block.now.facts
+    if {block.was.kind, block.now.kind} != {BlockKind.TOOL_RESULT} or was.is_text or now.is_text:
+        return None
+    shapes = [_parts(parse(one.content)) for one in (was, now)]
+    listed = [parts for parts in shapes if parts]
+    same = result_text(was) == result_text(now)
+    if len(listed) != 1 or not same or not all(map(_is_plain_text, listed[0])):
+        return None
+    return [block.change("content_shape")]
+
+
+def _is_plain_text(part: Json) -> bool:
+    return isinstance(part, dict) and "text" in part and set(part) <= {"type", "text"}
 
 
 def _text(history: History, block: BlockPair) -> list[Change] | None:
@@ -230,6 +270,7 @@ _RULES: tuple[MessageRule, ...] = (
     _reminder_at_end,
     _header_only,
     _image_in_result,
+    _result_shape,
     _whitespace,
     _elision,
     _json,
