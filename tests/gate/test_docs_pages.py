@@ -20,7 +20,7 @@ def update_pages() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("name", ["docs/check.md", "docs/pytest.md"])
+@pytest.mark.parametrize("name", ["docs/check.md", "docs/inputs.md", "docs/pytest.md"])
 def test_pages_show_what_their_commands_print(update_pages: ModuleType, name: str) -> None:
     assert name in update_pages.PAGES
     page = (ROOT / name).read_text(encoding="utf-8")
