@@ -161,8 +161,8 @@ class NoRequestsError(InputError):
         what = ", ".join(self.seen) or "no entries"
         super().__init__(
             source,
-            f"holds no request to a model that coldturn reads ({what}); it reads Anthropic Messages, "
-            "OpenAI Chat Completions and OpenAI Responses",
+            f"holds no request to a model that coldturn reads ({what}); it reads Anthropic Messages, OpenAI "
+            "Chat Completions and Responses, Gemini's generateContent and Bedrock's Converse",
         )
 
 

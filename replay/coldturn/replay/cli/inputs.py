@@ -12,7 +12,7 @@ from coldturn.traces.errors import EmptyInputError, MissingInputError
 from coldturn.traces.opening import Source, why
 
 STANDARD_INPUT = "-"
-_SUFFIXES = (".json", ".jsonl", ".ndjson", ".yaml", ".yml")
+_SUFFIXES = (".json", ".jsonl", ".ndjson", ".yaml", ".yml", ".har")
 
 
 @dataclass(frozen=True, slots=True)
