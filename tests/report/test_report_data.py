@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,11 @@ from coldturn.analysis.report.recorded import RecordedView
 from coldturn.analysis.report.replayed import UnreadableResultsError, add_results
 from coldturn.analysis.report.traced import add_trace
 from coldturn.reference.policy import POLICIES
+from coldturn.reference.prefix.model import Zone
 from coldturn.replay.runs.demo import recordings_folder
 from coldturn.replay.runs.results import ReplayReport
 from coldturn.replay.runs.runner import ReplayOptions, replay_recording
+from coldturn.traces.exchange import Exchange
 from coldturn.traces.readers import read_exchanges
 from report.report_inputs import URL, answered, conversation, request, written
 
@@ -291,3 +294,13 @@ def test_a_figure_that_is_nought_is_told(tmp_path: Path) -> None:
     assert told["wire_offset"] > 0
     assert told["delta_bytes"] == 0
     assert "planned" not in told
+
+
+def test_what_a_recording_did_not_keep_is_said(tmp_path: Path) -> None:
+    exchange = next(iter(read_exchanges(written(tmp_path / "log.jsonl", [answered(request("one"))]))))
+    assert isinstance(exchange, Exchange)
+    data = ReportData()
+    view = RecordedView(data, PairOptions())
+    view.add(replace(exchange, parts_missing=frozenset({Zone.SYSTEM, Zone.TOOLS})))
+    view.close()
+    assert only(data).rows[0].unseen == ("tools", "system")

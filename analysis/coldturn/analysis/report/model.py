@@ -75,6 +75,7 @@ class Row:
         settings: Settings in which it differs from the parent.
         flags: What makes its estimates worth less.
         rules: Name of the rules behind `read_estimated`.
+        unseen: Zones that were sent and that the recording did not keep.
     """
 
     source: str
@@ -94,6 +95,7 @@ class Row:
     settings: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     rules: str | None = None
+    unseen: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

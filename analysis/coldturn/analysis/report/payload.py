@@ -16,7 +16,7 @@ CHAIN = 64
 ROW_KEYS = (
     "source", "number", "entry", "conversation", "parent", "turn", "step", "started", "bytes", "common",
     "exact", "rules", "input_reported", "read_reported", "written_reported", "input_estimated",
-    "ceiling_estimated", "read_estimated", "flags", "settings",
+    "ceiling_estimated", "read_estimated", "flags", "settings", "unseen",
 )  # fmt: skip
 
 
@@ -105,6 +105,7 @@ def _row(row: Row, words: Words) -> list[Any]:
         columns.read_estimated,
         list(row.flags) or 0,
         list(row.settings) or 0,
+        list(row.unseen) or 0,
     ]
 
 

@@ -120,6 +120,7 @@ class RecordedView:
                 else changed_settings(seen.parent_request, request),
                 flags=() if seen.estimate is None else tuple(map(str, seen.estimate.flags)),
                 rules=None if seen.estimate is None else seen.estimate.rules,
+                unseen=tuple(zone.value for zone in Zone if zone in exchange.parts_missing),
             )
         )
 

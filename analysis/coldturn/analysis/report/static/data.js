@@ -123,6 +123,7 @@ function rowOf(values, finding) {
   row.rules = word(row.rules);
   row.flags ||= [];
   row.settings ||= [];
+  row.unseen ||= [];
   row.finding = finding === null ? null : { ...finding, remedy: word(finding.remedy) };
   row.words = null;
   return row;

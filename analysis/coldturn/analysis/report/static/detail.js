@@ -228,6 +228,7 @@ function about(view, row, choose) {
     ["Model", model ? foreign(model) : null],
     ["Sent", row.started === null ? null : moment(row.started)],
     ["Fidelity", conversation.fidelity && conversation.fidelity !== "wire" ? conversation.fidelity : null],
+    ["Not recorded", row.unseen.length ? `${row.unseen.join(", ")}: a change there cannot be seen` : null],
     ["Settings differ", row.settings.length ? row.settings.join(", ") : null],
     ["Flags", row.flags.length ? row.flags.join(", ") : null],
   ];

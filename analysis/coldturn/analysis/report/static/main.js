@@ -58,6 +58,15 @@ function drawRows() {
   const breaks = shown.filter((at) => isUnplanned(view.rows[at])).length;
   byId("shown").textContent = `${isFiltered() ? `${count(shown.length)} of ` : ""}${counted(view.rows.length, "request")}, ${counted(breaks, "unplanned break")}`;
   byId("clear").hidden = !isFiltered();
+  drawUnseen(view);
+}
+
+// What a recording did not keep is not empty.
+function drawUnseen(view) {
+  const lacking = view.rows.filter((row) => row.unseen.length > 0);
+  const zones = [...new Set(lacking.flatMap((row) => row.unseen))].join(" and ");
+  byId("unseen").hidden = lacking.length === 0;
+  byId("unseen").textContent = `The recording did not keep ${zones} of ${counted(lacking.length, "request")}: their bars lack them, and a change there cannot be seen.`;
 }
 
 function choose(at) {
