@@ -111,6 +111,23 @@ def test_results_of_parallel_calls_stand_together_whatever_line_the_next_reply_h
         assert {block["tool_use_id"] for block in messages(second)[2]["content"]} == {"t1", "t2"}
 
 
+def test_a_reply_whose_results_stand_between_its_lines_stays_one_message() -> None:
+    rows = [
+        asked("u1", None, "both"),
+        said("a1", "u1", "m1", call("t1")),
+        asked("r1", "a1", [result("t1")]),
+        said("a2", "r1", "m1", call("t2")),
+        asked("r2", "a2", [result("t2")]),
+        said("b1", "r2", "m2", text("on")),
+        asked("u2", "b1", "more"),
+        said("c1", "u2", "m3", text("ready")),
+    ]
+    _, second, third = calls(*rows)
+    kinds = [[block["type"] for block in one["content"]] for one in messages(second)]
+    assert kinds == [["text"], ["tool_use", "tool_use"], ["tool_result", "tool_result"]]
+    assert messages(third)[:3] == messages(second)
+
+
 def test_a_conversation_that_goes_on_breaks_nothing() -> None:
     rows = [asked("u0", None, "begin")]
     for turn in range(30):
