@@ -6,13 +6,10 @@ the hidden tokens, rounded down to the granularity. So one read admits a range o
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from coldturn.analysis.entries.prefix import Grid
-
-RECURRING = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +71,10 @@ def feasible_hidden(observed: Iterable[tuple[int, int]], grid: Grid) -> list[int
 
 @dataclass(slots=True)
 class HiddenGauge:
-    """Follows reported reads and narrows the hidden size down.
-
-    Attributes:
-        reads: How often each size of read was reported.
-    """
+    """Follows reported reads and narrows the hidden size down."""
 
     interval: int
     granularity: int
-    reads: Counter[int] = field(default_factory=Counter)
     _range: tuple[int, int] | None = None
 
     def add(self, read: int) -> None:
@@ -90,7 +82,6 @@ class HiddenGauge:
         found = explain_read(read, interval=self.interval, granularity=self.granularity)
         if found is None:
             return
-        self.reads[read] += 1
         if self._range is None:
             self._range = found.hidden
             return
@@ -101,12 +92,3 @@ class HiddenGauge:
     def hidden(self) -> int | None:
         """The middle of what fits; None before the first read."""
         return None if self._range is None else sum(self._range) // 2
-
-    def recurring(self) -> list[GridReading]:
-        """Reads that came back at least three times, the most frequent first."""
-        found = (
-            explain_read(read, interval=self.interval, granularity=self.granularity)
-            for read, times in self.reads.most_common()
-            if times >= RECURRING
-        )
-        return [one for one in found if one is not None]
