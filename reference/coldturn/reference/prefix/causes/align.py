@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import TypeVar
 
+from coldturn.reference.prefix.difference import common_length
+
 T = TypeVar("T", bound=Hashable)
 
 _MAX_CELLS = 4_000_000
@@ -26,7 +28,7 @@ class Gap:
 
 def gaps(was: Sequence[T], now: Sequence[T]) -> list[Gap]:
     """What differs between two sequences, in order."""
-    head = _common(was, now)
+    head = common_length(was, now)
     tail = 0
     limit = min(len(was), len(now)) - head
     while tail < limit and was[-1 - tail] == now[-1 - tail]:
@@ -51,49 +53,49 @@ def grown_gaps(was: Sequence[T], now: Sequence[T]) -> list[Gap]:
     The older one's end is sought anywhere in the newer one, not at its end alone: a message that is said
     again and again would else be taken for the last time it is said.
     """
-    head = _common(was, now)
-    end, run = _end_of(was, now, head)
+    head = common_length(was, now)
+    if head == len(was):
+        return [Gap(head, head, head, len(now))] if head < len(now) else []
+    older, newer = was[head:], now[head:]
+    end, run = _end_of(older, newer)
     if end is None:
         return gaps(was, now)
-    middle = gaps(was[: len(was) - run], now[: end - run])
-    appended = [Gap(len(was), len(was), end, len(now))] if end < len(now) else []
-    return [*middle, *appended]
+    middle = gaps(older[: len(older) - run], newer[: end - run])
+    found = [
+        Gap(one.was_start + head, one.was_end + head, one.now_start + head, one.now_end + head)
+        for one in middle
+    ]
+    return found if head + end == len(now) else [*found, Gap(len(was), len(was), head + end, len(now))]
 
 
-def _common(was: Sequence[T], now: Sequence[T]) -> int:
-    pairs = zip(was, now, strict=False)
-    return next((at for at, (old, new) in enumerate(pairs) if old != new), min(len(was), len(now)))
-
-
-def _end_of(was: Sequence[T], now: Sequence[T], head: int) -> tuple[int | None, int]:
+def _end_of(was: Sequence[T], now: Sequence[T]) -> tuple[int | None, int]:
     """Where in `now` the end of `was` ends, and how many items of it stand there; (None, 0) when nowhere.
 
     The longest run counts; of equal ones the one that leaves least in front unexplained, then the one that
     moved least, then the first.
     """
-    if head == len(was):
-        return head, 0
     if now.count(was[-1]) * len(was) > _MAX_CELLS:
         return None, 0
-    runs = {at + 1: _run_up_to(was, now, at, head) for at in range(head, len(now)) if now[at] == was[-1]}
+    last = was[-1]
+    runs = {at + 1: _run_up_to(was, now, at) for at, one in enumerate(now) if one == last}
     if not runs:
         return None, 0
     run = max(runs.values())
     ends = [end for end, length in runs.items() if length == run]
     if len(ends) == 1:
         return ends[0], run
-    older = Counter(was[head : len(was) - run])
+    older = Counter(was[: len(was) - run])
 
     def cost(end: int) -> tuple[int, int, int]:
-        newer = Counter(now[head : end - run])
+        newer = Counter(now[: end - run])
         left = older.total() + newer.total() - 2 * (older & newer).total()
         return left, abs(end - len(was)), end
 
     return min(ends, key=cost), run
 
 
-def _run_up_to(was: Sequence[T], now: Sequence[T], at: int, head: int) -> int:
-    limit = min(len(was), at + 1) - head
+def _run_up_to(was: Sequence[T], now: Sequence[T], at: int) -> int:
+    limit = min(len(was), at + 1)
     run = 1
     while run < limit and was[-1 - run] == now[at - run]:
         run += 1

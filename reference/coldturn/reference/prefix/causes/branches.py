@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from coldturn.reference.prefix.causes.change import Change, Pair, common_suffix
+from coldturn.reference.prefix.causes.change import Change, Pair, common_suffix, digests
 from coldturn.reference.prefix.causes.transient import is_reminder, is_spoken
 from coldturn.reference.prefix.continuation import TRIVIAL_BYTES, is_models, says_again, says_rest_again
 from coldturn.reference.prefix.difference import Difference
@@ -62,12 +62,10 @@ def _kind(pair: Pair, place: Difference, changes: Sequence[Change]) -> str | Non
 
 def _is_another_agent(pair: Pair, changes: Sequence[Change]) -> bool:
     """Whether the system prompt was replaced and no tool stayed: one request of each of two agents."""
-    replaced = any(change.cause == "system_replaced" for change in changes)
-    was, now = (
-        [block.facts.digest for block in blocks if block.zone is Zone.TOOLS]
-        for blocks in (pair.parent.blocks, pair.child.blocks)
-    )
-    return replaced and set(was).isdisjoint(now)
+    if not any(change.cause == "system_replaced" for change in changes):
+        return False
+    was, now = pair.parent_indices(Zone.TOOLS), pair.child_indices(Zone.TOOLS)
+    return set(digests(pair.parent, was)).isdisjoint(digests(pair.child, now))
 
 
 def _of_another_agent(pair: Pair) -> str | None:
