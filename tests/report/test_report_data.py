@@ -304,3 +304,12 @@ def test_what_a_recording_did_not_keep_is_said(tmp_path: Path) -> None:
     view.add(replace(exchange, parts_missing=frozenset({Zone.SYSTEM, Zone.TOOLS})))
     view.close()
     assert only(data).rows[0].unseen == ("tools", "system")
+
+
+def test_torn_lines_of_a_trace_are_told(replayed: ReplayReport, tmp_path: Path) -> None:
+    trace = replayed.recordings[0].policies[1].trace
+    assert trace is not None
+    torn = tmp_path / "torn.jsonl"
+    torn.write_bytes(Path(trace).read_bytes()[:-200])
+    (view,) = add_trace(ReportData(), torn)
+    assert [note.endswith("torn and left out: 1") for note in view.notes] == [True]

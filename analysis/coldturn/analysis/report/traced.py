@@ -23,6 +23,7 @@ Findings: TypeAlias = Mapping[tuple[int, int], Mapping[str, Any]]
 
 
 _TOOL = "tool"
+_NOWHERE = ("", "")
 
 
 def add_trace(
@@ -43,17 +44,22 @@ def add_trace(
         UnreadableTraceError: It is no trace.
         PackedSegmentsError: A span contradicts itself.
     """
-    spans = list(read_spans(path))
+    reader = read_spans(path)
+    spans = list(reader)
     grouped: dict[tuple[str, str], list[SpanRow]] = defaultdict(list)
-    runs = {_text(span, names.RUN_ID): _place(span) for span in spans if _place(span) != ("", "")}
+    runs = {_text(span, names.RUN_ID): _place(span) for span in spans if _place(span) != _NOWHERE}
+    alone = next(iter(runs.values())) if len(set(runs.values())) == 1 else _NOWHERE
     for span in spans:
+        # Spans of servers and tools name only their Run, and those before the first turn not even that.
         place = _place(span)
-        grouped[place if place != ("", "") else runs.get(_text(span, names.RUN_ID), place)].append(span)
+        grouped[place if place != _NOWHERE else runs.get(_text(span, names.RUN_ID), alone)].append(span)
     known = _definitions(spans)
     views = []
     for (_, policy), ours in grouped.items():
-        reader = _TraceView(report.parts, source or str(path), policy, known, findings or {})
-        view = reader.read(ours)
+        made = _TraceView(report.parts, source or str(path), policy, known, findings or {})
+        view = made.read(ours)
+        if reader.dropped:
+            view.notes.append(f"{path}: lines of the trace that were torn and left out: {reader.dropped}")
         if view.rows:
             views.append(view)
     report.views += views

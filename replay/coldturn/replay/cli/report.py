@@ -146,7 +146,7 @@ def _replayed(
 
 def _title(inputs: Sequence[str]) -> str:
     """The names of the first inputs."""
-    names = [Path(one).name or one for one in inputs]
+    names = ["standard input" if one == STANDARD_INPUT else Path(one).name or one for one in inputs]
     more = len(names) - 2
     return ", ".join(names[:2]) + (f" and {more} more" if more > 0 else "")
 
