@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from coldturn.reference.prefix.causes.change import Change, Pair, common_suffix, digests
+from coldturn.reference.prefix.causes.change import Change, Pair, at, common_suffix
 from coldturn.reference.prefix.causes.transient import is_reminder, is_spoken
 from coldturn.reference.prefix.continuation import TRIVIAL_BYTES, is_models, says_again, says_rest_again
 from coldturn.reference.prefix.difference import Difference
@@ -65,7 +65,7 @@ def _is_another_agent(pair: Pair, changes: Sequence[Change]) -> bool:
     if not any(change.cause == "system_replaced" for change in changes):
         return False
     was, now = pair.parent_indices(Zone.TOOLS), pair.child_indices(Zone.TOOLS)
-    return set(digests(pair.parent, was)).isdisjoint(digests(pair.child, now))
+    return set(at(pair.was, was)).isdisjoint(at(pair.now, now))
 
 
 def _of_another_agent(pair: Pair) -> str | None:

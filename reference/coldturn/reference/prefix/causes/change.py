@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -42,7 +42,7 @@ class Change:
         return "parent" if self.child is None else "child"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Pair:
     """Two requests under comparison.
 
@@ -58,6 +58,16 @@ class Pair:
     common: int
     before: PromptRequest | None = None
 
+    @cached_property
+    def was(self) -> list[bytes]:
+        """The digest of every block of the parent; `now` likewise, of the child."""
+        return self.parent.lazy_blocks.digests()
+
+    @cached_property
+    def now(self) -> list[bytes]:
+        """The digest of every block of the child."""
+        return self.child.lazy_blocks.digests()
+
     def parent_indices(self, *zones: Zone) -> list[int]:
         """Indices of the parent's stable blocks in `zones`, in render order."""
         return [index for index in self.parent.lazy_blocks.within(zones) if index < self.stable_end]
@@ -67,9 +77,8 @@ class Pair:
         return self.child.lazy_blocks.within(zones)
 
 
-def digests(request: PromptRequest, indices: Iterable[int]) -> list[bytes]:
-    """Digests of some blocks."""
-    every = request.lazy_blocks.digests()
+def at(every: Sequence[bytes], indices: Iterable[int]) -> list[bytes]:
+    """The digests of some blocks."""
     return [every[index] for index in indices]
 
 

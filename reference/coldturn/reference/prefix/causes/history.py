@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from coldturn.reference.prefix.causes.align import Gap, grown_gaps, matches
-from coldturn.reference.prefix.causes.change import Pair, digests
+from coldturn.reference.prefix.causes.change import Pair, at
 from coldturn.reference.prefix.causes.schema import is_id, leaves, parse_run
 from coldturn.reference.prefix.causes.transient import (
     is_spoken,
@@ -91,7 +91,7 @@ def read_history(pair: Pair) -> History:
     was = pair.parent_indices(Zone.HISTORY, Zone.TRANSIENT)
     end = max(stable_end(pair.child.blocks), pair.common)
     now = [index for index in pair.child_indices(Zone.HISTORY, Zone.TRANSIENT) if index < end]
-    old, new = digests(pair.parent, was), digests(pair.child, now)
+    old, new = at(pair.was, was), at(pair.now, now)
     found = grown_gaps(old, new)
     last = found[-1] if found else Gap(len(was), len(was), len(now), len(now))
     ended = _ends_sooner(pair, was, now, last)

@@ -82,7 +82,7 @@ def _between(pair: Pair) -> list[tuple[str, bool]]:
 
     Each comes with whether it surely is one: a plain ``search`` may be about anything.
     """
-    seen = frozenset(pair.parent.lazy_blocks.digests())
+    seen = frozenset(pair.was)
     calls: dict[str, bool] = {}
     found: list[tuple[str, bool]] = []
     pieces = pair.child.lazy_blocks.pieces()

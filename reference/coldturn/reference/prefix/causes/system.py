@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import groupby
 
 from coldturn.reference.prefix.causes.align import gaps
-from coldturn.reference.prefix.causes.change import BlockPair, Change, Pair, common_suffix, digests
+from coldturn.reference.prefix.causes.change import BlockPair, Change, Pair, at, common_suffix
 from coldturn.reference.prefix.causes.hunks import Hunk, Texts, hunks
 from coldturn.reference.prefix.causes.schema import parse_run
 from coldturn.reference.prefix.causes.texts import Reason, explain, is_micro
@@ -27,7 +27,7 @@ def system_changes(pair: Pair) -> list[Change]:
     was = pair.parent_indices(Zone.SYSTEM, Zone.TAIL)
     now = pair.child_indices(Zone.SYSTEM, Zone.TAIL)
     changes: list[Change] = []
-    for gap in gaps(digests(pair.parent, was), digests(pair.child, now)):
+    for gap in gaps(at(pair.was, was), at(pair.now, now)):
         older, newer = was[gap.was_start : gap.was_end], now[gap.now_start : gap.now_end]
         if _same_text(pair, older, newer):
             changes.append(BlockPair(pair, older[0], newer[0]).change("content_shape"))

@@ -8,7 +8,7 @@ from functools import cached_property, partial
 from typing import TypeAlias
 
 from coldturn.reference.prefix.causes.align import displaced
-from coldturn.reference.prefix.causes.change import BlockPair, Change, Pair, digests, merge
+from coldturn.reference.prefix.causes.change import BlockPair, Change, Pair, at, merge
 from coldturn.reference.prefix.causes.promotion import Promotions
 from coldturn.reference.prefix.causes.schema import DEFER_KEYS, Leaf, leaf_kind, leaves, parse
 from coldturn.reference.prefix.causes.texts import typed_reason
@@ -49,7 +49,7 @@ class _Tools:
 def tool_changes(pair: Pair) -> list[Change]:
     """Everything that changed in the tools array, in the order of the child's array."""
     was, now = pair.parent_indices(Zone.TOOLS), pair.child_indices(Zone.TOOLS)
-    was_digests, now_digests = digests(pair.parent, was), digests(pair.child, now)
+    was_digests, now_digests = at(pair.was, was), at(pair.now, now)
     if was_digests == now_digests:
         return []
     tools = _Tools(pair, _keyed(pair.parent.blocks, was), _keyed(pair.child.blocks, now))
