@@ -61,12 +61,12 @@ def test_a_format_that_is_said_goes_before_what_is_recognised() -> None:
 
 
 def test_an_endless_first_line_is_read_in_pieces_where_it_can_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("coldturn.traces.opening.MAX_LINE", 5000)
-    monkeypatch.setattr(sniffing, "MAX_LINE", 5000)
-    many = json.dumps(har(*[har_entry()] * 20)).encode()
-    assert len(list(read_records(many))) == 20
-    spans = json.dumps(otlp(*[otlp_span(CONVENTIONS, number=n) for n in range(20)])).encode()
-    assert len(list(read_records(spans))) == 20
+    monkeypatch.setattr("coldturn.traces.opening.MAX_LINE", 100_000)
+    monkeypatch.setattr(sniffing, "MAX_LINE", 100_000)
+    many = json.dumps(har(*[har_entry()] * 200)).encode()
+    assert len(list(read_records(many))) == 200
+    spans = json.dumps(otlp(*[otlp_span(CONVENTIONS, number=n) for n in range(200)])).encode()
+    assert len(list(read_records(spans))) == 200
 
 
 def test_numbers_beside_content_are_told_once() -> None:

@@ -19,6 +19,7 @@ from coldturn.traces.slices import NotJsonError, value_of
 Path: TypeAlias = tuple[str | int, ...]
 
 _CHUNK = 262_144
+_HEAD = 65_536
 _STRUCTURE = re.compile(rb'["{}\[\]]')
 _IN_STRING = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 _SCALAR_END = re.compile(rb"[\s,\]}]")
@@ -84,6 +85,27 @@ def opening_members(source: IO[bytes] | bytes, hold: int) -> dict[str, bytes]:
     return found
 
 
+def holds_lines(stream: IO[bytes]) -> bool:
+    """Whether each line of a stream of JSON objects is a document by itself; it is left at its start.
+
+    Only a first line that is long is looked through to its end, and none of it is held.
+    """
+    head = stream.read(_HEAD)
+    stream.seek(0)
+    first, feed, _ = head.removeprefix(BOM).lstrip().partition(b"\n")
+    if feed or len(head) < _HEAD:
+        return bool(feed) and first.rstrip()[-1:] == b"}"
+    cutter = _Cutter(stream, lambda _: False, 0, strict=False)
+    try:
+        for _ in cutter.value(()):
+            pass
+        return cutter.has_more()
+    except NotJsonError:
+        return False
+    finally:
+        stream.seek(0)
+
+
 class _Cutter:
     """A window over the stream: `_at` is where reading goes on, `_mark` where the value began."""
 
@@ -110,8 +132,11 @@ class _Cutter:
             offset = self._passed + self._at
             yield Piece(path, self._cut(), offset, self._passed + self._at - offset)
 
+    def has_more(self) -> bool:
+        return bool(self._next(end=True))
+
     def expect_end(self) -> None:
-        if self._next(end=True):
+        if self.has_more():
             raise self._damage("more stands behind the document")
 
     def _object(self, path: Path) -> Iterator[Piece]:

@@ -50,6 +50,9 @@ def head_of(stream: IO[bytes], name: str) -> Head:
     if first == b"[":
         return Head(Layout.LIST, tuple(_elements(stream)), text)
     if first == b"{":
+        beginning = _long_document(text)
+        if beginning is not None:
+            return Head(Layout.OBJECT, (beginning,), text)
         layout, objects = _objects(stream, name)
         return Head(layout, objects, text)
     if not first and len(text) < _HEAD:
@@ -68,17 +71,21 @@ def _elements(stream: IO[bytes]) -> Iterator[Mapping[str, bytes]]:
         return
 
 
+def _long_document(text: bytes) -> Mapping[str, bytes] | None:
+    """The members of a long first line whose beginning tells that it is read in pieces; else None."""
+    if len(text) < _HEAD - len(BOM) or b"\n" in text.lstrip():
+        return None
+    beginning = opening_members(text, _HEAD)
+    found = recognised(Head(Layout.OBJECT, (beginning,), text))
+    return beginning if found is not None and found.streams else None
+
+
 def _objects(stream: IO[bytes], name: str) -> tuple[Layout, tuple[Mapping[str, bytes], ...]]:
     """One JSON document or many, by whether the first line is an object by itself."""
     few = lines(stream)
     first = next(few)
-    if first.too_long:
-        # Its beginning has to tell: what is not read in pieces is refused before it is read to its end.
-        beginning = opening_members(first.content, _HEAD)
-        found = recognised(Head(Layout.OBJECT, (beginning,), first.content))
-        if found is None or not found.streams:
-            raise InputTooLargeError(name, "the first line", MAX_LINE)
-        return Layout.OBJECT, (beginning,)
+    if first.too_long:  # refused here, rather than read to its end to be told so
+        raise InputTooLargeError(name, "the first line", MAX_LINE)
     parts = _parts(first)
     second = next(few, None)
     if parts is not None:

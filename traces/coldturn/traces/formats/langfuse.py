@@ -20,12 +20,12 @@ from coldturn.traces.formats.spans import Span
 from coldturn.traces.formats.talk import Message, messages_of, parts_of
 from coldturn.traces.kinds import InputKind
 from coldturn.traces.limits import MAX_LINE
-from coldturn.traces.opening import lines
-from coldturn.traces.pieces import Path, pieces
+from coldturn.traces.pieces import Path, holds_lines, opening_members, pieces
 from coldturn.traces.slices import NotJsonError, value_of
 from coldturn.traces.usage_reply import Counts, counted, counts
 
 _OBSERVATION = frozenset({"traceId", "type", "startTime"})
+_HELD = 65_536
 _GENERATION = "GENERATION"
 _LATE = float("inf")
 _READ = ("input_cache_read", "cache_read_input_tokens", "input_cached_tokens", "prompt_details.cache_read")
@@ -146,10 +146,10 @@ def _opens_trace(path: Path) -> bool:
 
 
 def _is_lines(stream: IO[bytes]) -> bool:
-    few = lines(stream)
-    first = next(few, None)
-    whole = first is not None and not first.too_long and first.content[-1:] == b"}"
-    found = whole and first is not None and b'"observations"' not in first.content
+    """Whether each line is an observation; a trace on a single line is none."""
+    if not holds_lines(stream):
+        return False
+    found = "observations" not in opening_members(stream.readline(_HELD), _HELD)
     stream.seek(0)
     return found
 

@@ -19,7 +19,7 @@ from coldturn.traces.formats.observed import Observed, Records
 from coldturn.traces.formats.spans import Span, flat_span, otlp_spans
 from coldturn.traces.kinds import InputKind
 from coldturn.traces.opening import BOM, lines
-from coldturn.traces.pieces import opening_members, pieces
+from coldturn.traces.pieces import holds_lines, opening_members, pieces
 from coldturn.traces.slices import NotJsonError, value_of
 
 _RESOURCES = ("resourceSpans", "resource_spans")
@@ -47,20 +47,11 @@ def _is_flat(head: Head) -> bool:
 
 def spans_in(stream: IO[bytes], name: str) -> Iterator[Span | EntryError]:
     """The spans of lines where each is a document by itself, else of one document; errors as `otlp_spans`."""
-    return otlp_spans(stream, name, by_lines=_each_line_is_whole(stream))
+    return otlp_spans(stream, name, by_lines=holds_lines(stream))
 
 
 def _read(stream: IO[bytes], name: str) -> Iterator[Record]:
     return _records(spans_in(stream, name), name)
-
-
-def _each_line_is_whole(stream: IO[bytes]) -> bool:
-    """Whether the first line closes what it opens; a line too long to be held is read as a document."""
-    first = next(lines(stream), None)
-    stream.seek(0)
-    if first is None or first.too_long:
-        return False
-    return first.content[:1] == b"{" and (first.content[-1:] == b"}" or not first.complete)
 
 
 def _read_flat(stream: IO[bytes], name: str) -> Iterator[Record]:
@@ -73,7 +64,7 @@ def _flat_spans(stream: IO[bytes], name: str) -> Iterator[Span | EntryError]:
     stream.seek(0)
     grouped = first == b"{" and _is_grouped(stream)
     stream.seek(0)
-    if first == b"{" and not grouped and _each_line_is_whole(stream):
+    if first == b"{" and not grouped and holds_lines(stream):
         for line in lines(stream):
             yield _flat(line.content, f"line {line.number}: ", name)
         return

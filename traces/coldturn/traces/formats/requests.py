@@ -12,8 +12,9 @@ from coldturn.traces.exchange import EntryError, Exchange
 from coldturn.traces.formats.model import Format, Head, Layout
 from coldturn.traces.kinds import InputKind
 from coldturn.traces.objects import LoggedAnswer, exchange_of_object
-from coldturn.traces.opening import BOM, Line, document, lines
-from coldturn.traces.slices import NotJsonError, array_parts
+from coldturn.traces.opening import Line, document, lines
+from coldturn.traces.pieces import pieces
+from coldturn.traces.slices import NotJsonError
 
 HINTS = frozenset({
     "request", "request_raw", "request_base64", "request_params", "jsonrpc", "model", "messages", "input",
@@ -47,13 +48,12 @@ def _body(stream: IO[bytes], name: str) -> Iterator[Exchange]:
 
 def _bodies(stream: IO[bytes], name: str) -> Iterator[Exchange | EntryError]:
     try:
-        parts = array_parts(document(stream, name).removeprefix(BOM))
+        for entry, piece in enumerate(pieces(stream, lambda path: not path)):
+            read = exchange_of_object(piece.content, source=name, entry=entry)
+            if not isinstance(read, LoggedAnswer):
+                yield read
     except NotJsonError as error:
         raise UnreadableJsonError(name, str(error)) from error
-    for entry, text in enumerate(parts):
-        read = exchange_of_object(text, source=name, entry=entry)
-        if not isinstance(read, LoggedAnswer):
-            yield read
 
 
 def _jsonl(stream: IO[bytes], name: str) -> Iterator[Exchange | EntryError]:
