@@ -22,6 +22,7 @@ from coldturn.analysis.report.traced import add_trace
 from coldturn.reference.policy import POLICIES
 from coldturn.reference.prefix.model import Zone
 from coldturn.replay.runs.demo import recordings_folder
+from coldturn.replay.runs.page import page_data
 from coldturn.replay.runs.results import ReplayReport
 from coldturn.replay.runs.runner import ReplayOptions, replay_recording
 from coldturn.traces.exchange import Exchange
@@ -313,3 +314,20 @@ def test_torn_lines_of_a_trace_are_told(replayed: ReplayReport, tmp_path: Path) 
     torn.write_bytes(Path(trace).read_bytes()[:-200])
     (view,) = add_trace(ReportData(), torn)
     assert [note.endswith("torn and left out: 1") for note in view.notes] == [True]
+
+
+def test_a_replay_tells_what_changed_in_a_list_from_its_recording(replayed: ReplayReport) -> None:
+    versions = {
+        content: [
+            version
+            for server in page_data(replayed, content=content).views[1].servers
+            if server.name == "tracker"
+            for version in server.versions
+        ]
+        for content in (True, False)
+    }
+    edits = [edit for version in versions[True] for edit in version.changed]
+    assert edits
+    assert all(edit.was != edit.now for edit in edits)
+    assert all(version.bytes for version in versions[True])
+    assert all(edit.was is None for version in versions[False] for edit in version.changed)

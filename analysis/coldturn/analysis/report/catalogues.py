@@ -81,6 +81,11 @@ class Catalogues:
         """Every server that was asked for its tools or to use one, in that order."""
         return [known.server for known in self._known.values()]
 
+    def versions_at(self, url: str) -> list[CatalogueVersion]:
+        """The versions of the list of the server at an address; none when it was never asked for it."""
+        found = (known.server.versions for (_, address), known in self._known.items() if address == url)
+        return next(found, [])
+
     def _of(self, exchange: Exchange) -> _Known:
         place = exchange.source, exchange.url.partition("?")[0]
         known = self._known.get(place)
