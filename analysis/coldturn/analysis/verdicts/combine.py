@@ -127,8 +127,8 @@ def _without_text(case: Case, settings: list[tuple[Changed, Named]], options: Pa
     causes = [*placement_causes(case), *(timing_causes(case) if whole >= _LEAST else ())]
     if not causes or (read is not None and _was_read(read, whole, causes)):
         return _unexplained(case, readable, options)
-    first = next((one for one in causes if one.counts), causes[0])
-    return _told(case, first, [one for one in causes if one is not first], readable, options)
+    first, *others = causes
+    return _told(case, first, others, readable, options)
 
 
 def _was_read(read: int, whole: int, causes: list[Named]) -> bool:

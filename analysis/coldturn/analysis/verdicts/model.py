@@ -169,8 +169,9 @@ class Case:
 
     @property
     def same_cache(self) -> bool:
-        """Whether both go to one model at one host."""
-        return (self.was.model, self.was.host) == (self.now.model, self.now.host)
+        """Whether both go to one model at one host, as far as the recording names hosts."""
+        was, now = self.was, self.now
+        return was.model == now.model and (was.host == now.host or not was.host or not now.host)
 
     @property
     def text_offset(self) -> int:

@@ -114,6 +114,8 @@ def _where(found: Finding) -> str:
 
 def _lost(found: Finding) -> str:
     """Tokens first, since they are what is paid for; then the bytes, and where they begin."""
+    if not found.lost_bytes and not found.lost_tokens_estimated:
+        return f"nothing; the change is {found.delta_bytes:+,} bytes"
     parts = [f"about {counted(found.lost_tokens_estimated, 'token')}"]
     if found.cost_amount_estimated:
         parts.append(money(found.cost_amount_estimated, found.currency))
