@@ -390,6 +390,7 @@ def test_a_text_stands_only_where_providers_take_one(key: str, is_read: bool) ->
         ({"contents": [], "ttl": "60s"}, "", None),
         ({"contents": []}, "https://host/v1beta/models/gemini-x:countTokens", None),
         ({"contents": []}, "https://host/v1beta/cachedContents", None),
+        ({"input": "x", "model": "gemini"}, "https://host/v1beta/interactions", None),
         (
             {"contents": []},
             "https://host/models/g:streamGenerateContent?alt=sse",

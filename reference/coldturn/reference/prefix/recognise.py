@@ -31,6 +31,8 @@ _NO_PROMPT = (
     "/files",
     "/batches",
     "/cachedContents",
+    # Gemini's newer interface: a format of its own that is not read.
+    "/interactions",
     ":countTokens",
     ":computeTokens",
     ":embedContent",
