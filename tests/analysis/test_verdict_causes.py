@@ -298,6 +298,12 @@ def test_a_refused_request_wrote_nothing() -> None:
     was = exchange(marked(messages(LONG), 0), ANTHROPIC, status=529, started=0.0)
     now = exchange(marked(messages(LONG), 0), ANTHROPIC, usage(ANTHROPIC, 5_001, 0, 5_000), started=5.0)
     assert findings(was, now) == []
+    early = exchange(marked(messages(LONG), 0), ANTHROPIC, started=0.0)
+    refused = exchange(marked(messages(LONG, "yes", "go on"), 2), ANTHROPIC, status=529, started=290.0)
+    again = exchange(marked(messages(LONG, "yes", "go on"), 2), ANTHROPIC, started=310.0)
+    late = exchange(marked(messages(LONG, "another", "way"), 2), ANTHROPIC, started=320.0)
+    assert [found.cause for found in findings(early, refused, late)] == ["ttl_expired"]
+    assert findings(early, refused, again) == []
 
 
 def test_a_conversation_that_goes_on_by_reference_is_measured_by_its_reports() -> None:

@@ -116,9 +116,16 @@ class EntryBook:
         self._by_key: OrderedDict[int, Hit] = OrderedDict()
 
     def observe(
-        self, request: PromptRequest, started: float | None, answered: float | None
+        self, request: PromptRequest, started: float | None, answered: float | None, *, served: bool = True
     ) -> tuple[Places, Look]:
-        """Take the next request: what it can read of earlier ones, then what it writes."""
+        """Take the next request: what it can read of earlier ones, then what it writes.
+
+        Args:
+            request: The request.
+            started: When it was sent.
+            answered: When its answer began.
+            served: Whether it was answered; one that was not reads and writes nothing.
+        """
         layout = self._layouts.make(request)
         placed = place(request, layout, self._parameters)
         ends = list(accumulate(layout.weights))
@@ -129,9 +136,10 @@ class EntryBook:
             looked=frozenset(placed.probes),
             links=layout.links,
         )
-        self._use(layout, placed, started)
-        for entry in entries:
-            self._write(entry, started, answered)
+        if served:
+            self._use(layout, placed, started)
+            for entry in entries:
+                self._write(entry, started, answered)
         reasoning = 0
         if self._parameters.strips_thinking:
             reasoning = sum(unit.kind is BlockKind.REASONING for unit in layout.units)

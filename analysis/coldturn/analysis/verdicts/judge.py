@@ -86,7 +86,7 @@ class Judge:
         places = look = None
         if known.model is EntryModel.WRITTEN_ENTRIES and request.previous_response_id is None:
             places, look = self._book(exchange, request, known).observe(
-                request, exchange.started, exchange.answered
+                request, exchange.started, exchange.answered, served=not was_refused(exchange)
             )
         before = None if parent is None else self._sent.get(parent)
         ttl = request_ttl(request, known.parameters) if known.parameters.ttls else None
@@ -149,7 +149,8 @@ class Judge:
         judged = combined(case, found, options, started=observed.exchange.started)
         if comparison.stable:
             observed.sent.intact = True
-            self._use(observed.sent)
+            if not observed.sent.refused:
+                self._use(observed.sent)
         diagnosis = observed.reply.diagnosis if observed.reply else None
         return with_vendor(case, judged, diagnosis, options)
 
