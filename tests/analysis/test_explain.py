@@ -72,7 +72,7 @@ def test_every_key_of_the_published_shape_is_there() -> None:
     (lineage,) = report["lineages"]
     assert set(lineage) == {
         *("id", "source", "provider", "surface", "model", "fidelity", "requests", "breaks", "tokens"),
-        *("settings_changed", "verdicts", "rules", "older"),
+        *("settings_changed", "verdicts", "rules", "older", "vendor_only"),
     }
     assert set(lineage["tokens"]) == {
         *("input_reported", "read_reported", "input_estimated", "read_estimated", "ceiling_estimated"),
@@ -109,9 +109,7 @@ def test_a_system_edit_is_placed_exactly() -> None:
 
 def test_requests_are_numbered_by_model_requests_and_entries_by_the_file() -> None:
     rpc = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-    (found,) = findings(
-        rpc, chat("a"), rpc, {"pages": []}, chat("a", "b", tools=("read", "write", "grep"))
-    )
+    (found,) = findings(rpc, chat("a"), rpc, {"pages": []}, chat("a", "b", tools=("read", "write", "grep")))
     assert (found.request, found.parent, found.entry) == (1, 0, 4)
     assert found.cause == "tool_added"
     assert found.names == ("grep",)

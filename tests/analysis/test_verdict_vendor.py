@@ -18,10 +18,11 @@ from analysis.verdict_pairs import (
     findings,
     marked,
     messages,
+    reported,
     responses,
     usage,
 )
-from coldturn.analysis.breaks.findings import Beside, Finding, Later, Verdict
+from coldturn.analysis.breaks.findings import Beside, Finding, Later, VendorWord, Verdict
 from coldturn.analysis.verdicts.aliases import ALIASES, NO_VERDICT, WORDS, matches
 from coldturn.analysis.verdicts.remedies import ALL_REMEDIES
 from coldturn.analysis.verdicts.vendor import score
@@ -101,6 +102,18 @@ def test_what_the_recording_does_not_show_stays_unknown() -> None:
     assert (found.cause, found.zone, found.verdict) == ("unknown", Zone.SYSTEM, Verdict.UNKNOWN)
     assert (found.vendor or {})["score"] == "conflict"
     assert found.path is None
+
+
+def test_a_word_about_a_first_request_is_listed() -> None:
+    report = reported(anthropic("S", "system_changed"))
+    assert report.breaks == []
+    assert [vars_of(word) for word in report.lineages[0].vendor_only] == [(0, "anthropic", "system_changed")]
+    found = reported(anthropic("It is 10:01.", None), anthropic("It is 10:02.", "system_changed"))
+    assert found.lineages[0].vendor_only == []
+
+
+def vars_of(word: VendorWord) -> tuple[int, str, str]:
+    return word.request, word.source, word.reason
 
 
 def _found(cause: str, zone: Zone, *, later: tuple[Later, ...] = (), beside: tuple[str, ...] = ()) -> Finding:

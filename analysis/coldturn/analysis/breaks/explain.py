@@ -19,6 +19,7 @@ from coldturn.analysis.estimates.report import RequestEstimate
 from coldturn.analysis.fidelity import lowest
 from coldturn.analysis.sources import NO_TEXT, SourceState, holds_no_text, reply_of, was_refused
 from coldturn.analysis.verdicts.judge import Judge, Observed
+from coldturn.analysis.verdicts.vendor import unmatched
 from coldturn.reference.prefix.causes import compare
 from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.reference.prefix.lineage import Lineages, Placement
@@ -130,6 +131,8 @@ class Explainer:
         lineage.rules = observed.sent.known.name
         found = self._judge(observed, number, lineage, parent, placed)
         lineage.count(_verdict(found, placed))
+        if reply is not None and (found is None or found.vendor is None):
+            lineage.vendor_only += unmatched(reply.diagnosis, number)
         if self.compared is not None:
             seen = Compared(
                 exchange, request, reply, number, lineage, parent, placed.parent, row, found

@@ -155,6 +155,21 @@ class Tokens:
         self.read_estimated = _sum(self.read_estimated, read_estimated)
 
 
+@dataclass(frozen=True, slots=True)
+class VendorWord:
+    """A miss that a provider diagnosed where nothing was compared: a first request, another conversation.
+
+    Attributes:
+        request: Ordinal among the model requests of its source, from 0.
+        source: Whose word it is.
+        reason: The word.
+    """
+
+    request: int
+    source: str
+    reason: str
+
+
 @dataclass(slots=True)
 class LineageReport:
     """A conversation: requests that grew out of one another, with every break between them.
@@ -165,6 +180,7 @@ class LineageReport:
         fidelity: The lowest of its requests.
         settings_changed: Requests whose settings differ from their parent's, also where that costs nothing.
         verdicts: How many requests have which verdict; the first of a lineage is a `cold_start`.
+        vendor_only: Misses that a provider diagnosed and no finding is held against.
         older: Name of the older one of two inputs that were compared; None in a recording.
         rules: Cache rules that judged its latest request; None where bytes alone did.
     """
@@ -182,6 +198,7 @@ class LineageReport:
     verdicts: dict[Verdict, int] = field(default_factory=dict)
     rules: str | None = None
     older: str | None = None
+    vendor_only: list[VendorWord] = field(default_factory=list)
 
     def count(self, verdict: Verdict) -> None:
         """Count a request's verdict."""

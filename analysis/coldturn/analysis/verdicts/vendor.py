@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from coldturn.analysis.breaks.findings import Finding, Verdict
+from coldturn.analysis.breaks.findings import Finding, VendorWord, Verdict
 from coldturn.analysis.breaks.pair import PairOptions
 from coldturn.analysis.verdicts.aliases import ALIASES, Alias
 from coldturn.analysis.verdicts.findings import placeless
@@ -39,6 +39,13 @@ def with_vendor(
     ours = _ours(case, diagnosis, alias, options)
     scored = {**told, "score": AGREED if ours.zone is Zone.SETTINGS else CONFLICT}
     return replace(ours, vendor=scored)
+
+
+def unmatched(diagnosis: CacheDiagnosis | None, request: int) -> list[VendorWord]:
+    """A provider's diagnosis of a miss, as a word that stands by itself; empty for anything else."""
+    if diagnosis is None or diagnosis.type != _MISS or diagnosis.reason is None:
+        return []
+    return [VendorWord(request, diagnosis.source, diagnosis.reason)]
 
 
 def score(found: Finding, alias: Alias | None) -> str:

@@ -137,6 +137,7 @@ def keep_request(report: Report, number: int) -> None:
     for lineage in report.lineages:
         lineage.breaks = [found for found in lineage.breaks if found.request == number]
         lineage.settings_changed = [one for one in lineage.settings_changed if one.request == number]
+        lineage.vendor_only = [one for one in lineage.vendor_only if one.request == number]
 
 
 def fails(report: Report, wanted: frozenset[str]) -> bool:

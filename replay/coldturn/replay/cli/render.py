@@ -27,7 +27,11 @@ class Renderer:
 
     def report(self, report: Report, *, folded: bool = True) -> None:
         """Print every lineage with something to say, then the sums."""
-        shown = [lineage for lineage in report.lineages if lineage.breaks or lineage.settings_changed]
+        shown = [
+            lineage
+            for lineage in report.lineages
+            if lineage.breaks or lineage.settings_changed or lineage.vendor_only
+        ]
         for index, lineage in enumerate(shown):
             self._lineage(lineage, folded=folded, first=not index)
         for line in summary(report):
@@ -44,7 +48,7 @@ class Renderer:
             if len(group) > 1:
                 self.console.print(Text(f"    {_repeats(group[1:])}", style="dim"))
             self.console.print()
-        settings = list(_settings(lineage))
+        settings = [*_settings(lineage), *_vendor_only(lineage)]
         for words in settings:
             self.console.print(Text(f"  {words}", style="dim"))
         if settings:
@@ -114,6 +118,15 @@ def _settings(lineage: LineageReport) -> Iterator[str]:
     why = "no rules to judge them by" if lineage.rules is None else "at no cost by the rules"
     for keys, numbers in requests.items():
         yield f"settings differ, {why}: {', '.join(keys)}  {_at(numbers)}"
+
+
+def _vendor_only(lineage: LineageReport) -> Iterator[str]:
+    """A line for each word of a provider's that stands by itself."""
+    requests: dict[tuple[str, str], list[int]] = {}
+    for word in lineage.vendor_only:
+        requests.setdefault((word.source, word.reason), []).append(word.request)
+    for (source, reason), numbers in requests.items():
+        yield f"{source} says {reason}, and nothing here was compared with it  {_at(numbers)}"
 
 
 def _tells_settings(found: Finding) -> bool:
