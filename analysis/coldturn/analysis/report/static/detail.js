@@ -117,7 +117,15 @@ export function marked(was, now) {
   blocks = blocks.filter((block) => block.length >= LEAST_KEPT);
   const kept = blocks.reduce((sum, block) => sum + block.length, 0);
   if (kept * 2 < Math.min(older.length, newer.length)) blocks = [];
-  return [runs(older, blocks, "a"), runs(newer, blocks, "b")];
+  const sides = [runs(older, blocks, "a"), runs(newer, blocks, "b")];
+  if (older.length === newer.length && blocks.length > 0) sides.forEach((side, at) => endsElsewhere(side, sides[1 - at]));
+  return sides;
+}
+
+// Windows of one length are cut: what only one of them still shows at its end is no change.
+function endsElsewhere(side, other) {
+  const [last, facing] = [side.at(-1), other.at(-1)];
+  if (!last[0] && facing[0]) last[0] = true;
 }
 
 function runs(signs, blocks, side) {
