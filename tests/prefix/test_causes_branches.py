@@ -107,6 +107,11 @@ class TestBranches:
         first = found(compared(surface, [User(f"A{texts[0]}{line}!")], [User(f"B{texts[1]}{line}?")]))
         assert (first.kinds, first.harmless) == (("new_conversation",), True)
 
+    def test_one_short_answer_is_anybodys(self, surface: Surface) -> None:
+        before: list[Item] = [User("Fix a."), Assistant("Yes.")]
+        first = found(compared(surface, before, [User("Name b."), Assistant("Yes."), User("Go.")]))
+        assert first.harmless
+
     def test_short_messages_that_people_send_anywhere(self, surface: Surface) -> None:
         rest: list[Item] = [User("Go."), User("On.")]
         first = found(compared(surface, [User("Fix a."), *rest], [User("Name b."), *rest]))

@@ -65,6 +65,10 @@ class TestOnEverySurface:
         found = broken(surface, called("{}", '{"b": 1.0, "a": 2}'), called("{}", '{"a":2,"b":1}'))
         assert (found.cause, found.later) == ("json_format", ())
 
+    def test_two_rules_that_fit_one_result(self, surface: Surface) -> None:
+        found = broken(surface, called("{}", '{"a": 1}\n'), called("{}", '{"a": 1}'))
+        assert (found.cause, found.alongside) == ("whitespace_drift", ("json_format",))
+
     @pytest.mark.parametrize(
         ("before", "after", "kind"),
         [

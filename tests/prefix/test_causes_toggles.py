@@ -157,7 +157,8 @@ def test_an_image_that_a_tool_returned() -> None:
         return read(value, Surface.MESSAGES)
 
     with_it, without = sent(image=True), sent(image=False, more=(Assistant("a"), User("b")))
-    assert first_of(with_it, without).cause == "image_replaced"
+    replaced = first_of(with_it, without)
+    assert (replaced.cause, replaced.alongside) == ("image_replaced", ())
     again = sent(image=True, more=(Assistant("a"), User("b"), Assistant("c"), User("d")))
     assert first_of(without, again, with_it).cause == "image_toggle"
 

@@ -8,6 +8,7 @@ import pytest
 
 from coldturn.reference.prefix.causes import compare
 from coldturn.reference.prefix.model import Break, Confidence, Labels, Surface, Zone
+from coldturn.reference.prefix.request import PromptRequest
 from prefix.bodies import PADDING, Assistant, Item, Result, Tool, User, body, read, request, tool
 from prefix.surfaces import SURFACES
 
@@ -187,6 +188,20 @@ class TestPromotion:
     def test_a_discovery_may_name_server_and_tool_apart(self) -> None:
         call = Assistant("", ("c1", "describe_tool", '{"server":"git","tool":"log_all"}'))
         assert self.found([call, Result("c1", "{}")], name="git__log_all").cause == "tool_promoted"
+
+    def test_a_result_without_an_id_names_its_function(self) -> None:
+        def sent(*more: dict[str, Any], names: str = "ab") -> PromptRequest:
+            value = body(Surface.GENERATE_CONTENT, tools=[tool(name) for name in names])
+            value["contents"] += more
+            return read(value, Surface.GENERATE_CONTENT)
+
+        for name, cause in (("find_tools", "tool_promoted"), ("weather", "tool_added")):
+            answer = {"name": name, "response": {"output": "c: does what you need"}}
+            call = {"role": "model", "parts": [{"functionCall": {"name": name, "args": {}}}]}
+            result = {"role": "user", "parts": [{"functionResponse": answer}]}
+            comparison = compare(sent(), sent(call, result, names="abc"))
+            assert comparison.first is not None
+            assert (comparison.first.cause, comparison.first.names) == (cause, ("c",))
 
     @pytest.mark.parametrize(
         "between",

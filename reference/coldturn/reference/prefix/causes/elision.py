@@ -57,7 +57,7 @@ def elision_kind(was: str, now: str) -> str | None:
     head = _head(was, now)
     rest = now[head:]
     if head and not rest.strip():
-        return "cut"
+        return "cut" if was[head:].strip() else None
     if head and (_announces(_NOTE, rest, was) or _goes_on_with_the_end(rest, was)):
         return "preview"
     return "placeholder" if len(now) <= _PLACEHOLDER_CHARACTERS and _announces(_SAID, now, was) else None

@@ -30,9 +30,18 @@ MessageRule: TypeAlias = Callable[[History, BlockPair], list[Change] | None]
 
 
 def message_changes(history: History, block: BlockPair) -> list[Change]:
-    """The causes of one changed block; `history_rewritten` when no rule fits."""
-    found = (rule(history, block) for rule in _RULES)
-    return next((changes for changes in found if changes), None) or [block.change("history_rewritten")]
+    """The causes of one changed block; `history_rewritten` when no rule fits.
+
+    The first rule that fits counts; what others of the whole block say stands alongside.
+    """
+    for place, rule in enumerate(_RULES):
+        changes = rule(history, block)
+        if changes:
+            others = [other(history, block) for other in _WHOLE if other in _RULES[place + 1 :]]
+            first, *rest = changes
+            causes = unique((*first.alongside, *(one[0].cause for one in others if one)))
+            return [replace(first, alongside=tuple(c for c in causes if c != first.cause)), *rest]
+    return [block.change("history_rewritten")]
 
 
 def _transient(history: History, block: BlockPair) -> list[Change] | None:
@@ -276,6 +285,10 @@ _RULES: tuple[MessageRule, ...] = (
     _json,
     _text,
 )
+
+
+_WHOLE: tuple[MessageRule, ...] = (_image_in_result, _whitespace, _elision, _json)
+"""Rules that look at a block as a whole; line by line it would cost too much to ask for nothing."""
 
 
 def is_transient(history: History, block: Block) -> bool:

@@ -11,6 +11,7 @@ from coldturn.reference.prefix.model import BlockKind, Confidence, Zone
 
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _SEPARATOR = re.compile(r"__|[_.:-]")
+_RESULT_NAME = re.compile(rb'\{"function_?[rR]esponse":\{"name":"([^"\\]{1,80})"')
 _DISCOVERY_VERBS = frozenset(
     {"search", "find", "discover", "describe", "list", "load", "get", "select", "lookup", "show"}
     | {"enable", "activate", "fetch", "inspect", "query"}
@@ -99,6 +100,10 @@ def _discovery(block: Piece, calls: dict[str, bool]) -> bool | None:
     """True for a discovery call or its result, False for what may be one, None for anything else."""
     if block.kind is BlockKind.TOOL_RESULT and block.call_id in calls:
         return calls[block.call_id]
+    if block.kind is BlockKind.TOOL_RESULT and block.call_id is None:
+        # Without ids, a result names its function itself.
+        named = _RESULT_NAME.match(block.facts.content)
+        return None if named is None else _names_discovery(readable(named[1]))
     if block.kind is BlockKind.TOOL_CALL and block.name:
         return _names_discovery(block.name)
     if block.kind is BlockKind.TEXT:
