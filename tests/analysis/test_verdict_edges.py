@@ -253,3 +253,12 @@ def test_another_image_is_no_detail() -> None:
 
     found = finding(exchange(body("a", "low"), CHAT), exchange(body("b", "high"), CHAT))
     assert found.cause != "image_detail_changed"
+
+
+def test_what_a_provider_s_own_tools_read_is_no_size_of_an_entry() -> None:
+    was = exchange(
+        marked(messages(words(2_000), NOTE, KEPT), -1), ANTHROPIC, usage(ANTHROPIC, 21_000, 20_000, 900)
+    )
+    found = finding(was, claude("X" + words(2_000), NOTE, KEPT))
+    assert found.readable_estimated is not None
+    assert found.readable_estimated < 2_200

@@ -166,7 +166,7 @@ def _lost(case: Case, first: Named, readable: Readable | None) -> EstimatedToken
 def _unexplained(case: Case, readable: Readable | None, options: PairOptions) -> Finding | None:
     """A reported miss that is large enough to be told, though no rule explains it."""
     read = case.now.usage.read
-    if readable is None or read is None or case.was.counts_more or case.now.counts_more:
+    if readable is None or read is None:
         return None
     if not case.thresholds.exceeded(readable.whole - read, readable.whole):
         return None
