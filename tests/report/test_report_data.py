@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coldturn.analysis.breaks.pair import PairOptions
-from coldturn.analysis.report.model import ReportData, View
+from coldturn.analysis.report.model import Columns, ReportData, View
 from coldturn.analysis.report.parts import PartTable, Piece, decoded, encoded
 from coldturn.analysis.report.payload import CHAIN, payload
 from coldturn.analysis.report.recorded import RecordedView
@@ -122,6 +122,24 @@ def test_without_reported_numbers_there_is_no_reported_rate(tmp_path: Path) -> N
     view = only(read(written(tmp_path / "log.jsonl", [answered(request("one"))])))
     assert view.totals["hit_rate_reported"] is None
     assert view.totals["read_reported"] is None
+
+
+def test_a_rate_is_made_from_requests_that_have_both_of_its_numbers(report: ReportData) -> None:
+    view = only(report)
+    both = Columns(input_estimated=100, read_estimated=50, ceiling_estimated=80)
+    view.rows = [
+        replace(view.rows[0], tokens=columns)
+        for columns in (
+            both,
+            Columns(input_estimated=900),
+            Columns(read_reported=7),
+            Columns(input_reported=7),
+        )
+    ]
+    totals = view.totals
+    assert totals["hit_rate_estimated"] == 0.5
+    assert totals["hit_rate_ceiling_estimated"] == 0.8
+    assert totals["hit_rate_reported"] is None
 
 
 def test_a_server_s_versions_tell_what_changed(report: ReportData) -> None:

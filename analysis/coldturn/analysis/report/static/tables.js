@@ -46,7 +46,7 @@ function ablation(table, at, showView) {
     `Each row is ${table.base} with one choice made otherwise, on ${short(table.source)}. Rows do not add up. A minus costs tokens here and is chosen for another reason.`,
     heads,
     [
-      [policyName(base.policy, base.policy, table, showView), number(count(base.uncached_tokens_estimated)), number(""), el("td", {}), number(percent(base.hit_rate_estimated) ?? "unknown"), number(""), number(count(base.unplanned)), number(count(base.extra_steps))],
+      [policyName(base.policy, base.policy, table, showView), number(count(base.uncached_tokens_estimated)), number(""), el("td", { class: "bar-cell" }), number(percent(base.hit_rate_estimated) ?? "unknown"), number(""), number(count(base.unplanned)), number(count(base.extra_steps))],
       ...flips.map((row) => [
         policyName(row.policy, row.choice, table, showView),
         number(count(row.uncached_tokens_estimated)),
