@@ -10,7 +10,6 @@ from typing import Any
 
 import polars as pl
 import pytest
-from matplotlib.figure import Figure
 
 from coldturn.analysis.estimates.longest_prefix import LONGEST_PREFIX
 from coldturn.analysis.frames import frames
@@ -69,17 +68,3 @@ def test_every_turn_is_whole_and_every_span_has_its_parent(
     assert len(set(ids)) == len(ids)
     assert {span.parent_id for span in spans} - set(ids) <= {""}
     assert {span.scope for span in spans} == {"coldturn"}
-
-
-def test_the_notebook_shows_the_demo(
-    demo: tuple[Path, list[dict[str, Any]]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("marimo", reason="the extra `notebooks` is not installed")
-    from coldturn.analysis.notebooks.demo import app
-
-    monkeypatch.setenv("COLDTURN_TRACES", str(demo[0]))
-    outputs, defined = app.run()
-    uncached = {told["policy"]: told["uncached_tokens_estimated"][LONGEST_PREFIX] for told in demo[1]}
-    assert dict(defined["policies"].select("policy", "uncached_estimated").rows()) == uncached
-    (chart,) = [output for output in outputs if isinstance(output, Figure)]
-    assert len(chart.axes) == 2 * len(uncached)

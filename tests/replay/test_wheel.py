@@ -58,8 +58,9 @@ def test_recording_and_its_script_are_there(contents: set[str]) -> None:
     } <= contents
 
 
-def test_a_notebook_is_there(contents: set[str]) -> None:
-    assert any(name.startswith("coldturn/analysis/notebooks/") and name.endswith(".py") for name in contents)
+def test_every_notebook_is_there(contents: set[str]) -> None:
+    names = ("session", "hit_rate", "breaks", "policy", "catalogue")
+    assert {f"coldturn/analysis/notebooks/{name}.py" for name in names} <= contents
 
 
 def test_licence_and_command_are_declared(contents: set[str]) -> None:

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from coldturn.analysis.breaks.findings import Verdict
 from coldturn.analysis.charts.style import (
     BLUE,
     GREEN,
@@ -36,7 +37,7 @@ from coldturn.analysis.charts.style import (
 _PANELS: Final = 6
 _CAUSES: Final = 14
 _ROW: Final = 0.3
-_UNPLANNED: Final = ("broken", "unknown")
+_UNPLANNED: Final = tuple(str(one) for one in Verdict if one.unplanned)
 _COLOURS: Final[Mapping[str, str]] = {
     "broken": RED,
     "unknown": ORANGE,
@@ -90,7 +91,8 @@ def _colour(verdict: str) -> str:
 
 def _sentence(panel: pl.DataFrame) -> str:
     unplanned = panel.filter(pl.col("verdict").is_in(_UNPLANNED)).height
-    return f"{panel.height:,} breaks, {unplanned:,} of them unplanned"
+    word = "break" if panel.height == 1 else "breaks"
+    return f"{panel.height:,} {word}, {unplanned:,} of them unplanned"
 
 
 def _counted(panel: pl.DataFrame) -> pl.DataFrame:
@@ -131,8 +133,8 @@ def _draw(axes: Axes, rows: pl.DataFrame) -> None:
     axes.set_yticks(list(names), list(names.values()))
     axes.set_ylim(max(names) + 0.6, -0.6)
     axes.margins(x=0.16)
-    axes.set_xlim(0, None)
-    axes.xaxis.set_major_locator(MaxNLocator(6))
+    axes.set_xlim(0, None if any(reached.values()) else 1)
+    axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     axes.xaxis.set_major_formatter(FuncFormatter(thousands))
     axes.grid(axis="x", color=RULE, linewidth=0.6)
     plain(axes)

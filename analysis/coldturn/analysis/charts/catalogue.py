@@ -145,7 +145,7 @@ def _draw(axes: Axes, panel: pl.DataFrame) -> None:
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.set_xlim(-0.5, int(placed["place"].max()) + 0.5)  # type: ignore[arg-type] # a whole number
-    axes.xaxis.set_major_locator(MaxNLocator(12, integer=True))
+    axes.xaxis.set_major_locator(MaxNLocator(12, integer=True, min_n_ticks=1))
     plain(axes)
     axes.tick_params(axis="y", length=0, colors=INK)
     axes.spines["left"].set_visible(False)

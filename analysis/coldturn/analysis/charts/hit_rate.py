@@ -1,4 +1,4 @@
-"""Hit rate per turn, in three columns that are never mixed: ceiling, estimated, reported."""
+"""Hit rate per turn or request, in three columns that are never mixed: ceiling, estimated, reported."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ _DOTS: Final = 120
 
 @chart
 def hit_rate_chart(turns: pl.DataFrame, *, title: str | None = None) -> Figure:
-    """Draw the share of input tokens that was read from a cache, turn by turn.
+    """Draw the share of input tokens that was read from a cache, turn by turn or request by request.
 
     One panel per policy and recording, those with the most input first. The ceiling is what a cache without
-    bounds could have served. A turn whose figures are not all known has no point.
+    bounds could have served. What has figures that are not all known has no point.
 
     Args:
-        turns: The frame of that name.
+        turns: The frame of that name, or the frame `steps`.
         title: Replaces the title, which is the question that the picture answers.
 
     Raises:
@@ -61,11 +61,12 @@ def hit_rate_chart(turns: pl.DataFrame, *, title: str | None = None) -> Figure:
     weight = pl.coalesce("input_tokens_estimated", "input_tokens_reported").alias("weight")
     panels, more = panels_of(known.with_columns(weight), "weight", _PANELS)
     figure = Figure(figsize=(WIDTH, len(panels) * (_HEIGHT + 0.6) + 1.1), layout="constrained")
-    titled(figure, title or "How much of each turn's input was read from the prompt cache?")
+    unit = "turn" if "steps" in turns.columns else "request"
+    titled(figure, title or f"How much of each {unit}'s input was read from the prompt cache?")
     several = known["recording"].n_unique() > 1
     for axes, panel in zip(figure.subplots(len(panels), 1, squeeze=False).flat, panels, strict=True):
-        _draw(axes, panel, name_of(panel, several_recordings=several))
-    axes.set_xlabel("turn, in the order of their starts", fontsize=9, color=MUTED)
+        _draw(axes, panel, name_of(panel, several_recordings=several), unit)
+    axes.set_xlabel(f"{unit}, in the order of their starts", fontsize=9, color=MUTED)
     told = "reported by the provider" if known["hit_rate_reported"].count() else "reported: nothing was"
     rules = known["rules"].drop_nulls().unique().sort().to_list()
     legend(
@@ -88,7 +89,7 @@ def hit_rate_chart(turns: pl.DataFrame, *, title: str | None = None) -> Figure:
     return figure
 
 
-def _draw(axes: Axes, panel: pl.DataFrame, name: str) -> None:
+def _draw(axes: Axes, panel: pl.DataFrame, name: str, unit: str) -> None:
     panel = panel.with_columns(
         pl.when(pl.col("input_tokens_estimated") > 0)
         .then(pl.col("ceiling_estimated") / pl.col("input_tokens_estimated"))
@@ -104,21 +105,21 @@ def _draw(axes: Axes, panel: pl.DataFrame, name: str) -> None:
         places, panel["hit_rate_reported"].to_list(), color=RED, marker="D", linestyle="none",
         markersize=4 if panel.height <= _DOTS else 2, clip_on=False, zorder=3,
     )  # fmt: skip
-    headline(axes, f"{name}: {_rates(panel)}")
+    headline(axes, f"{name}: {_rates(panel, unit)}")
     per_cent(axes)
     plain(axes)
     axes.set_xlim(-0.5, max(panel.height - 0.5, 0.5))
-    axes.xaxis.set_major_locator(MaxNLocator(12, integer=True))
+    axes.xaxis.set_major_locator(MaxNLocator(12, integer=True, min_n_ticks=1))
     axes.set_ylabel("hit rate", fontsize=8, color=MUTED)
 
 
-def _rates(panel: pl.DataFrame) -> str:
+def _rates(panel: pl.DataFrame, unit: str) -> str:
     estimated = _rate(panel, "read_estimated", "input_tokens_estimated")
     reported = _rate(panel, "read_tokens_reported", "input_tokens_reported")
     count = panel["hit_rate_reported"].count()
     if not count:
         return f"{estimated or 'nothing'} estimated, none reported"
-    share = "" if count == panel.height else f" in {count} of {panel.height} turns"
+    share = "" if count == panel.height else f" in {count} of {panel.height:,} {unit}s"
     return f"{estimated or 'nothing'} estimated, {reported} reported{share}"
 
 

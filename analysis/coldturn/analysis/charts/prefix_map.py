@@ -118,7 +118,7 @@ def _draw(axes: Axes, panel: pl.DataFrame) -> None:
     axes.set_xlim(0, None)
     axes.xaxis.set_major_locator(MaxNLocator(4))
     axes.xaxis.set_major_formatter(FuncFormatter(size))
-    axes.yaxis.set_major_locator(MaxNLocator(12, integer=True))
+    axes.yaxis.set_major_locator(MaxNLocator(12, integer=True, min_n_ticks=1))
     axes.grid(axis="x", color=RULE, linewidth=0.6)
     plain(axes)
 

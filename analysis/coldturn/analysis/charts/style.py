@@ -42,7 +42,6 @@ _STYLE: Final[dict[Any, Any]] = {
     "font.family": _FONT, "axes.edgecolor": MUTED, "hatch.linewidth": 0.6, "svg.hashsalt": "coldturn",
     "svg.fonttype": "path", "axes.unicode_minus": True, "figure.facecolor": "white",
 }  # fmt: skip
-_DPI: Final = 150
 _Parameters = ParamSpec("_Parameters")
 
 
@@ -88,7 +87,7 @@ def chart(function: Callable[_Parameters, Figure]) -> Callable[_Parameters, Figu
     return drawn
 
 
-def save(figure: Figure, path: str | Path) -> None:
+def save(figure: Figure, path: str | Path, *, dpi: int = 150) -> None:
     """Write a picture, by the ending of its name; it carries no date, so the same figures give the same file.
 
     Raises:
@@ -98,7 +97,7 @@ def save(figure: Figure, path: str | Path) -> None:
     metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(path.suffix.lower())
     try:
         with styled():
-            figure.savefig(path, dpi=_DPI, metadata=metadata)
+            figure.savefig(path, dpi=dpi, metadata=metadata)
     except (OSError, ValueError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error).partition(" (")[0]
         raise ChartFileError(path, reason.lower()) from error

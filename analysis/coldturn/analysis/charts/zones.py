@@ -93,7 +93,7 @@ def _draw(axes: Axes, panel: pl.DataFrame) -> None:
     axes.set_xlim(-0.5, panel.height - 0.5)
     axes.set_ylim(0, None)
     axes.set_ylabel("content bytes", fontsize=8, color=MUTED)
-    axes.xaxis.set_major_locator(MaxNLocator(12, integer=True))
+    axes.xaxis.set_major_locator(MaxNLocator(12, integer=True, min_n_ticks=1))
     axes.yaxis.set_major_locator(MaxNLocator(4))
     axes.yaxis.set_major_formatter(FuncFormatter(size))
     axes.grid(axis="y", color=GRID, linewidth=0.8)

@@ -7,8 +7,9 @@ from typing import Final
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from coldturn.analysis.charts.style import EmptyChartError, chart
 from coldturn.analysis.curves.curves import Curve
 from coldturn.analysis.curves.inputs import Curves
 
@@ -20,6 +21,7 @@ _SHOWN: Final = 1.0, 100_000.0
 _LIFETIMES: Final = ((300.0, "5 min"), (3_600.0, "1 h"), (86_400.0, "1 day"))
 
 
+@chart
 def curves_chart(inputs: Mapping[str, Curves], *, title: str | None = None) -> Figure:
     """Draw how the hit rate grows with capacity, and beside it with the lifetime of an entry.
 
@@ -30,11 +32,11 @@ def curves_chart(inputs: Mapping[str, Curves], *, title: str | None = None) -> F
         title: Replaces the title, which is the question that the picture answers.
 
     Raises:
-        ValueError: There is nothing to draw: no input, or none that reads anything.
+        EmptyChartError: There is nothing to draw: no input, or none that reads anything.
     """
     drawn = {name: one for name, one in inputs.items() if one.capacity.bounds}
     if not drawn:
-        raise ValueError("no request repeats an earlier prefix: nothing to draw")
+        raise EmptyChartError("no request repeats an earlier prefix", "give a recording of a conversation")
     figure = Figure(figsize=(11.0, 4.2), layout="constrained")
     figure.suptitle(
         title or "How large does a prompt cache have to be, and how long must it keep entries?",
@@ -75,6 +77,9 @@ def _positive(bounds: Sequence[float]) -> list[float]:
 
 def _style(axes: Axes, label: str) -> None:
     axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0), numticks=12))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_xlabel(label, fontsize=9, color=_MUTED)
     axes.set_ylim(0, None)
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.0%}"))

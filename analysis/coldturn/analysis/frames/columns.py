@@ -207,7 +207,9 @@ BREAKS: Final[Columns] = {
     "offset": Column(pl.Int64, "Content bytes before it."),
     "block_offset": Column(pl.Int64, "Bytes into the block's content."),
     "lost_bytes": Column(pl.Int64, "Content bytes that could have been served and now cannot."),
-    "lost_tokens_estimated": Column(pl.Int64, "These / 4, rounded up."),
+    "lost_tokens_estimated": Column(
+        pl.Int64, "By the rules of the recording; of a trace these bytes / 4, rounded up."
+    ),
     "delta_bytes": Column(pl.Int64, "Content bytes that the change added."),
     "later_causes": Column(pl.List(pl.String), "Causes that show once the first is masked."),
     "read_tokens_reported": REPORTED["read_tokens_reported"],

@@ -32,6 +32,7 @@ FURTHER: Final[Types] = {
     **dict.fromkeys(REPORTED, pl.Int64),
     "rules": pl.String,
     **dict.fromkeys(ESTIMATED, pl.Int64),
+    "lost_tokens_estimated": pl.Int64,
     "verdict": pl.String,
     "judged_cause": pl.String,
 }

@@ -164,6 +164,7 @@ def further(one: Compared) -> dict[str, Any]:
         }
     if one.found is not None:
         found["verdict"] = one.found.verdict.value
+        found["lost_tokens_estimated"] = one.found.lost_tokens_estimated
         if one.found.zone in NO_TEXT:
             found["judged_cause"] = one.found.cause
     return found

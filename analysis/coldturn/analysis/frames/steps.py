@@ -56,7 +56,7 @@ _ATTRIBUTES: Final[Mapping[str, str]] = {
 }
 _FURTHER: Final = (
     "span_id", "trace_id", "source", *REPORTED, "rules", "input_tokens_estimated", "ceiling_estimated",
-    "read_estimated", "written_estimated", "verdict", "judged_cause",
+    "read_estimated", "written_estimated", "lost_tokens_estimated", "verdict", "judged_cause",
 )  # fmt: skip
 _SUMS: Final = tuple(name for name in (*columns.REPORTED, *columns.ESTIMATED) if name != "hit_rate_estimated")
 _HIT_RATES: Final = (
@@ -166,7 +166,7 @@ def breaks_of(spans: pl.LazyFrame) -> pl.LazyFrame:
             cause.alias("cause"),
             pl.col("break_planned").fill_null(value=False).alias("planned"),
             lost.alias("lost_bytes"),
-            ((lost + 3) // 4).alias("lost_tokens_estimated"),
+            pl.coalesce("lost_tokens_estimated", (lost + 3) // 4).alias("lost_tokens_estimated"),
             *(pl.col(f"break_{name}").alias(name) for name in plain),
         )
     )

@@ -56,6 +56,8 @@ COMMANDS = (
     Command("estimate", "Cache reads per request: ceiling, by the provider's rules, reported.", "estimate"),
     Command("curves", "How large a prompt cache has to be, and how long it must keep entries.", "curves"),
     Command("report", "Write one page: hit rates, a map of every prefix, each break's remedy.", "report"),
+    Command("chart", "Draw what recordings and traces tell: hit rates, prefixes, breaks.", "chart"),
+    Command("notebook", "Open a notebook on any recording or trace.", "notebook"),
     Command("diff", "Compare two request bodies, or two plain texts.", "diff"),
     Command("record", "Record any agent: a proxy, or a shim in place of a stdio server.", "record"),
     Command("convert", "Convert recordings into one another, and into traces: Parquet, spans.", "convert"),

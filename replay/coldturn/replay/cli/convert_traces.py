@@ -8,6 +8,7 @@ from pathlib import Path
 
 from coldturn.analysis.frames.conversion import Conversion, parquet_of
 from coldturn.analysis.frames.further import FURTHER
+from coldturn.analysis.frames.recorded import Take
 from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.replay.cli.common import exit_code, read_all, say, stdout, tell_errors
 from coldturn.replay.cli.exit_codes import ExitCode
@@ -19,6 +20,9 @@ from coldturn.traces.kinds import InputKind
 from coldturn.traces.parquet_files import SEGMENTS_FILE, SPANS_FILE, Partition, written_tables
 from coldturn.traces.span_lines import span_line
 from coldturn.traces.whole_file import is_trace, written_whole
+
+DUMP_SUFFIX = ".requests.ndjson"
+"""Of the requests that a replay writes on wish."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +53,10 @@ def to_parquet(inputs: Sequence[str], out: Path, options: TraceOptions) -> ExitC
         raise usage_error(f"-o {out}: Parquet is two files, {SPANS_FILE} and {SEGMENTS_FILE}: name a folder")
     if (out / SPANS_FILE).exists() and not options.overwrite:
         raise RecordingExistsError(str(out / SPANS_FILE))
-    told = _Told()
+    told = Told()
     with written_tables(out, types=FURTHER, partition=options.cut, tell=told) as tables:
-        conversion = Conversion(tables.add, told, content=options.content)
-        code = _read(conversion, inputs, options)
-        _need_spans(conversion)
+        code, count = read_traces(tables.add, told, inputs, options)
+        _need(count)
     stdout().print(f"{out / SPANS_FILE}: {tables.spans:,} spans")
     stdout().print(f"{out / SEGMENTS_FILE}: {tables.segments:,} segments")
     return code
@@ -71,12 +74,11 @@ def to_spans(inputs: Sequence[str], out: Path, options: TraceOptions) -> ExitCod
         raise usage_error(f"-o {out}: spans go into one file: name it, such as {out.stem or 'trace'}.jsonl")
     if out.exists() and not options.overwrite:
         raise RecordingExistsError(str(out))
-    told = _Told()
+    told = Told()
     with written_whole(out, "trace", is_trace) as partial, partial.open("wb") as file:
-        conversion = Conversion(lambda span, _: file.write(span_line(span)), told, content=options.content)
-        code = _read(conversion, inputs, options)
-        _need_spans(conversion)
-    stdout().print(f"{out}: {conversion.spans:,} spans")
+        code, count = read_traces(lambda span, _: file.write(span_line(span)), told, inputs, options)
+        _need(count)
+    stdout().print(f"{out}: {count:,} spans")
     return code
 
 
@@ -92,25 +94,41 @@ class NothingConvertedError(ColdturnError):
 
 
 @dataclass(slots=True)
-class _Told:
+class Told:
     """Says each thing once."""
 
     seen: set[str] = field(default_factory=set)
 
     def __call__(self, error: ColdturnError) -> None:
+        """Say it, unless it was said."""
         sentence = f"{error} [{error.slug}]"
         if sentence not in self.seen:
             self.seen.add(sentence)
             say(sentence)
 
 
-def _need_spans(conversion: Conversion) -> None:
-    if not conversion.spans:
+def _need(count: int) -> None:
+    if not count:
         raise NothingConvertedError
 
 
+def read_traces(take: Take, told: Told, inputs: Sequence[str], options: TraceOptions) -> tuple[ExitCode, int]:
+    """Read every input as spans. Tables go first: in a folder of them `expand` would find no file.
+
+    Args:
+        take: Gets the spans.
+        told: Is told what is wrong.
+        inputs: What the user typed.
+        options: How they are read.
+
+    Returns:
+        The code that reading leads to, and the number of spans.
+    """
+    conversion = Conversion(take, told, content=options.content)
+    return _read(conversion, inputs, options), conversion.spans
+
+
 def _read(conversion: Conversion, inputs: Sequence[str], options: TraceOptions) -> ExitCode:
-    """Read every input. Tables go first: a folder of them holds no file that `expand` would look for."""
     failed = False
     others: list[str] = []
     for one in inputs:
@@ -126,7 +144,9 @@ def _read(conversion: Conversion, inputs: Sequence[str], options: TraceOptions) 
             others,
             options.kind,
             numbers=lambda one: _numbers(conversion, one),
-            first=lambda one: options.kind is None and conversion.whole(one.source, one.name),
+            first=lambda one: (
+                _left_out(one) or (options.kind is None and conversion.whole(one.source, one.name))
+            ),
         )
     conversion.finish()
     tell_errors(explainer.report)
@@ -142,6 +162,14 @@ def _numbers(conversion: Conversion, one: Input) -> bool:
         return conversion.numbers(one.source, one.name)
     except UnsupportedFormatError:
         return False
+
+
+def _left_out(one: Input) -> bool:
+    """Whether a file is what a replay wrote beside its trace, which says the same."""
+    left = one.found and one.name.endswith(DUMP_SUFFIX)
+    if left:
+        say(f"{one.name}: the requests of a trace that stands beside it, left out; name the file to read it")
+    return left
 
 
 def _whole(conversion: Conversion, one: Input) -> bool:

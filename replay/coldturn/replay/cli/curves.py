@@ -29,7 +29,7 @@ _BLOCK_HASHES = b'"hash_ids"'
 
 
 @dataclass(slots=True)
-class _Taking:
+class Taking:
     """Recorded requests and traces of block hashes, apart: they are counted in different units."""
 
     requests: ExchangeTaking = field(default_factory=ExchangeTaking)
@@ -90,7 +90,7 @@ def curves(
 
         coldturn curves trace.jsonl --json
     """
-    taking = _Taking()
+    taking = Taking()
     code = read_all(taking, inputs, format_, taking.numbers)
     found = taking.found()
     if json:

@@ -85,13 +85,10 @@ def _wrapped(sentence: str) -> str:
 
 
 def _next_commands(out: Path) -> list[str]:
-    from coldturn.analysis import notebooks
-
-    notebook = Path(next(iter(notebooks.__path__))) / "demo.py"
     requests, traces = quote(str(requests_file(out, LABEL, AFTER))), quote(str(out))
     return [
         f"  {_typed('coldturn')} explain {requests}    # each break of {AFTER}: was and now",
-        f"  {_typed('marimo')} edit {quote(str(notebook))} -- --traces {traces}    # requests as bars",
+        f"  {_typed('coldturn')} notebook policy {traces}    # requests as bars, policy by policy",
     ]
 
 
