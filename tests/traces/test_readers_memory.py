@@ -62,8 +62,9 @@ FILES: dict[str, tuple[InputKind, Callable[[int], Iterable[str]]]] = {
 def test_memory_stays_the_same(name: str, tmp_path: Path) -> None:
     kind, written = FILES[name]
 
-    def most(count: int) -> int:
-        path = tmp_path / f"{count}"
+    def most(size: int) -> int:
+        path = tmp_path / f"{size}"
+        count = size // len("".join(written(1)))
         with path.open("w", encoding="utf-8") as file:
             file.writelines(written(count))
         tracemalloc.start()
@@ -73,5 +74,5 @@ def test_memory_stays_the_same(name: str, tmp_path: Path) -> None:
         assert read == (1 if kind is InputKind.LANGFUSE else count)  # one id, however often it is written
         return held
 
-    most(50)
-    assert most(4000) < most(400) + 500_000
+    most(20_000)
+    assert most(2_000_000) < most(600_000) + 300_000
