@@ -101,6 +101,11 @@ def test_numbers_of_calls_that_start_again_begin_another_conversation() -> None:
     ]  # fmt: skip
 
 
+def test_a_number_that_comes_twice_begins_another_conversation_too() -> None:
+    found = records(table("a,0,m,10,0,1,0", "a,0,m,10,0,1,1"))
+    assert [(one.conversation, one.call) for one in found] == [("a", 0), ("a (2)", 0)]
+
+
 def test_a_table_that_names_no_conversation_has_none() -> None:
     found = records(table("10,0", "20,8", header="prompt_tokens,cached_tokens"))
     assert [(one.conversation, one.call) for one in found] == [("", 0), ("", 1)]
