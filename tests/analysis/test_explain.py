@@ -84,7 +84,7 @@ def test_every_key_of_the_published_shape_is_there() -> None:
         *("lost_tokens_estimated", "delta_bytes", "names", "kinds", "before", "was", "now", "later"),
         *("remedy", "vendor", "alongside", "evidence", "rules", "tiers_lost", "readable_estimated"),
         *("read_estimated", "read_reported", "reasoning_invalidated", "cost_amount_estimated", "currency"),
-        "anchor",
+        *("anchor", "aliases"),
     }
     assert (found["request"], found["entry"], found["parent"], found["turn"]) == (1, 1, 0, None)
     assert found["vendor"] is None

@@ -23,7 +23,7 @@ from analysis.verdict_pairs import (
     usage,
 )
 from coldturn.analysis.breaks.findings import Beside, Finding, Later, VendorWord, Verdict
-from coldturn.analysis.verdicts.aliases import ALIASES, NO_VERDICT, WORDS, matches
+from coldturn.analysis.verdicts.aliases import ALIASES, NO_VERDICT, WORDS, aliases_of, matches
 from coldturn.analysis.verdicts.remedies import ALL_REMEDIES
 from coldturn.analysis.verdicts.vendor import score
 from coldturn.reference.prefix.model import Zone
@@ -191,3 +191,30 @@ def test_estimates_stand_beside_what_the_provider_says_could_have_been_read() ->
         "unread_estimated": 3_968,
     }
     assert report([was]).as_json()["vendor"] is None
+
+
+@pytest.mark.parametrize(
+    ("cause", "zone", "words"),
+    [
+        (
+            "tool_order",
+            Zone.TOOLS,
+            ("claude_code: tools_changed", "anthropic: tools_changed", "openai: tools_changed"),
+        ),
+        (
+            "compaction",
+            Zone.HISTORY,
+            ("claude_code: messages_rewritten", "anthropic: messages_changed", "openai: context_compacted"),
+        ),
+        ("cache_key_changed", Zone.SETTINGS, ("openai: prompt_cache_key_changed",)),
+        ("provider_side", Zone.NONE, ("claude_code: likely_server_side",)),
+        ("lookback_exceeded", Zone.NONE, ()),
+    ],
+)
+def test_a_finding_says_what_others_call_it(cause: str, zone: Zone, words: tuple[str, ...]) -> None:
+    assert aliases_of(cause, zone) == words
+
+
+def test_findings_carry_their_aliases() -> None:
+    found = finding(anthropic("It is 10:01.", None), anthropic("It is 10:02.", None))
+    assert "anthropic: system_changed" in found.aliases

@@ -83,6 +83,7 @@ class Finding:
         readable_estimated: Tokens that the request could have read, had nothing come between.
         read_estimated: Tokens that the rules say it still read; `read_reported` is the provider's figure.
         reasoning_invalidated: Reasoning that is sent back stands behind a prefix that has changed.
+        aliases: What Claude Code, Anthropic or OpenAI call it, ``openai: input_changed``.
         anchor: Where the documentation explains the cause.
         cost_amount_estimated: What the lost tokens cost at dated prices, in `currency`; None without them.
     """
@@ -126,6 +127,7 @@ class Finding:
     cost_amount_estimated: float | None = None
     currency: str | None = None
     anchor: str | None = None
+    aliases: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)

@@ -95,6 +95,17 @@ WORDS: frozenset[str] = frozenset(
 """Every word that is accepted where a cause is."""
 
 
+def aliases_of(cause: str, zone: Zone) -> tuple[str, ...]:
+    """What others call a cause at a zone: ``openai: input_changed``, one word of each that has one."""
+    found: dict[str, str] = {}
+    for source, table in ALIASES.items():
+        for word, alias in table.items():
+            # A word for the cause itself says more than one for its place.
+            if alias.covers(cause, zone) and (source not in found or alias.causes):
+                found[source] = word
+    return tuple(f"{source}: {word}" for source, word in found.items())
+
+
 def matches(word: str, found: Finding) -> bool:
     """Whether a finding, or a cause behind or beside its first one, falls under somebody else's word."""
     meanings = [table[word] for table in ALIASES.values() if word in table]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import msgspec
 
@@ -14,6 +14,7 @@ from coldturn.analysis.estimates.estimator import usage_of
 from coldturn.analysis.estimates.placement import request_ttl
 from coldturn.analysis.estimates.ruleset import EntryModel
 from coldturn.analysis.sources import was_refused
+from coldturn.analysis.verdicts.aliases import aliases_of
 from coldturn.analysis.verdicts.combine import combined
 from coldturn.analysis.verdicts.entry_book import EntryBook, Look
 from coldturn.analysis.verdicts.image_detail import told_by_detail
@@ -152,7 +153,8 @@ class Judge:
             if not observed.sent.refused:
                 self._use(observed.sent)
         diagnosis = observed.reply.diagnosis if observed.reply else None
-        return with_vendor(case, judged, diagnosis, options)
+        told = with_vendor(case, judged, diagnosis, options)
+        return None if told is None else replace(told, aliases=aliases_of(told.cause, told.zone))
 
     def _book(self, exchange: Exchange, request: PromptRequest, known: Known) -> EntryBook:
         key = (exchange.source, request.surface.value, host_of(exchange.url), request.model or "")

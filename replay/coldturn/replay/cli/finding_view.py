@@ -68,6 +68,8 @@ class View:
             yield _labelled(label).append(value)
         if found.remedy and found.verdict is not Verdict.PLANNED:
             yield _labelled("do").append(found.remedy, style="green")
+        if self.full and found.aliases:
+            yield _labelled("alias").append(", ".join(found.aliases), style="dim")
         if self.full and found.anchor:
             yield _labelled("more").append(found.anchor, style="dim")
 
