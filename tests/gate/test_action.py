@@ -84,11 +84,14 @@ def test_the_action_annotates_a_break_and_fails(project: Project, runner_temp: P
 def test_nothing_of_an_input_is_run(project: Project, runner_temp: Path) -> None:
     project.sound("a.yaml")
     hostile = "$(touch hacked)`touch hacked`; touch hacked #"
-    for name in ("paths", "baseline", "policies", "args"):
+    for name in ("baseline", "policies", "args"):
         done = check(project, runner_temp, **{"paths": "a.yaml", name: hostile})
         assert done.returncode == 2 or name == "baseline"
         assert not (project.folder / "hacked").exists()
-    assert check(project, runner_temp, paths="--help").returncode == 2
+    done = check(project, runner_temp, paths=f"--help\n{hostile}")
+    assert done.returncode == 2
+    assert "--help" in done.stderr
+    assert not (project.folder / "hacked").exists()
 
 
 def test_the_action_replays_under_policies(project: Project, runner_temp: Path) -> None:

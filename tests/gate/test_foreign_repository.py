@@ -76,7 +76,6 @@ def test_one_option_gives_the_gate(project: Project) -> None:
     assert "(--coldturn=fix)" in ran.out
     assert project.pytest("--coldturn=create").code == 1
     assert project.pytest("--coldturn=fix").code == 0
-    assert project.pytest("--coldturn=check").code == 0
 
 
 def test_the_setting_is_worth_the_option(project: Project, vcr_tests: Callable[..., None]) -> None:
@@ -113,11 +112,10 @@ def test_workers_leave_the_baseline_to_the_one_that_started_them(
 def test_nothing_is_rewritten_in_ci(project: Project, vcr_tests: Callable[..., None]) -> None:
     vcr_tests("broken")
     project.broken(BROKEN)
-    for arguments in ([], ["-n2"]):
-        ran = project.pytest("--coldturn=create,fix,trim,update", *arguments, CI="true")
-        assert ran.code == 1
-        assert "this is CI" in ran.out
-        assert not project.lock.exists()
+    ran = project.pytest("--coldturn=create,fix,trim,update", CI="true")
+    assert ran.code == 1
+    assert "this is CI" in ran.out
+    assert not project.lock.exists()
     assert project.pytest("--coldturn=create", CI="false").code == 0
     assert project.lock.exists()
 
