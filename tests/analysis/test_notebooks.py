@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 from matplotlib.figure import Figure
 
+from coldturn.analysis.frames.conversion import ConversionFailedError
 from coldturn.analysis.frames.further import FURTHER, SpanFacts
 from coldturn.analysis.notebooks import data
 from coldturn.traces.errors import MissingInputError
@@ -123,7 +124,7 @@ def test_what_cannot_be_shown_is_one_sentence(tmp_path: Path, monkeypatch: pytes
     with pytest.raises(MissingInputError, match="no such file"):
         data.frames_of(tmp_path / "none.jsonl")
     (tmp_path / "x.json").write_text('{"a": 1}')
-    with pytest.raises(data.ConversionFailedError, match=r"x\.json: cannot be shown: not recognised: .*\]$"):
+    with pytest.raises(ConversionFailedError, match=r"x\.json: cannot be shown: not recognised: .*\]$"):
         data.frames_of(tmp_path / "x.json")
     monkeypatch.setenv(data.PATH_VARIABLE, str(tmp_path / "none.jsonl"))
     outputs, defined = opened("breaks")

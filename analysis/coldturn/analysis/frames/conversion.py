@@ -142,6 +142,18 @@ class TornTraceError(ColdturnError):
         )
 
 
+class ConversionFailedError(ColdturnError):
+    """An input that could not be made into Parquet."""
+
+    slug = "notebook-input"
+
+    def __init__(self, path: str, said: str) -> None:
+        self.path = path
+        lines = [line.removeprefix("coldturn: ") for line in said.splitlines()]
+        reason = next((line for line in lines if line.endswith("]")), "coldturn convert said nothing")
+        super().__init__(f"{path}: cannot be shown: {reason.removeprefix(f'{path}: ')}")
+
+
 def parquet_of(path: Path) -> Path | None:
     """The table of spans that a path names: itself, or the one in a folder; None when it is no Parquet."""
     if path.is_dir() and (path / SPANS_FILE).exists():

@@ -16,25 +16,12 @@ import xxhash
 from matplotlib.figure import Figure
 
 from coldturn.analysis.charts import EmptyChartError
-from coldturn.analysis.frames.conversion import parquet_of
+from coldturn.analysis.frames.conversion import ConversionFailedError, parquet_of
 from coldturn.analysis.frames.frames import Frames
-from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.traces.errors import MissingInputError
 
 PATH_VARIABLE: Final = "COLDTURN_NOTEBOOK_PATH"
 """Names the input where a notebook is given no ``--path``."""
-
-
-class ConversionFailedError(ColdturnError):
-    """An input that could not be made into Parquet."""
-
-    slug = "notebook-input"
-
-    def __init__(self, path: str, said: str) -> None:
-        self.path = path
-        lines = [line.removeprefix("coldturn: ") for line in said.splitlines()]
-        reason = next((line for line in lines if line.endswith("]")), "coldturn convert said nothing")
-        super().__init__(f"{path}: cannot be shown: {reason.removeprefix(f'{path}: ')}")
 
 
 def cache_folder() -> Path:
