@@ -300,6 +300,14 @@ def test_texts_of_results_stay_out_on_request(replayed: ReplayReport) -> None:
     assert all(row.finding[key] is None for row in rows for key in ("before", "was", "now"))
 
 
+def test_a_break_of_another_form_is_refused_too(replayed: ReplayReport) -> None:
+    results = replayed.as_json()
+    broken = next(step for step in results["recordings"][0]["policies"][0]["steps"] if step["break"])
+    broken["break"] = {**broken["break"], "names": "<img>", "source": "elsewhere"}
+    with pytest.raises(UnreadableResultsError, match=r"break\.names"):
+        add_results(ReportData(), json.dumps(results).encode(), "odd.json")
+
+
 def test_results_of_another_form_are_refused_with_the_place() -> None:
     with pytest.raises(UnreadableResultsError, match=r"odd\.json: .*recordings.*coldturn replay --json"):
         add_results(ReportData(), b'{"schema": "coldturn.replay/1", "recordings": 3}', "odd.json")

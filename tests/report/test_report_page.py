@@ -26,25 +26,33 @@ def test_the_overview_keeps_its_columns_apart(opened: OpenPage, small_page: Path
     )
 
 
+BARS = """() => [...document.querySelectorAll("#rows [role=option] svg.bar")].map((bar) => {
+    const rects = (selector) => [...bar.querySelectorAll(selector)].map((one) => one.width.baseVal.value);
+    const sum = (widths) => widths.reduce((all, one) => all + one, 0);
+    const mark = bar.querySelector(".mark .line")?.getAttribute("d").match(/^M([\\d.]+)/)[1];
+    return {
+        reused: sum(rects("rect.reused")),
+        again: sum(rects("rect.again")),
+        fresh: sum(rects("rect.fresh")),
+        hatched: sum(rects('rect[fill="url(#hatch)"]')),
+        mark: mark === undefined ? null : Number(mark),
+        width: bar.clientWidth,
+    };
+})"""
+
+
 def test_bars_are_as_long_as_prompts_and_mark_what_is_sent_again(opened: OpenPage, small_page: Path) -> None:
-    page = opened(small_page)
-    shares = page.evaluate(
-        """() => [...document.querySelectorAll("#rows [role=option]")].map((row) => {
-            const bar = row.querySelector("svg.bar");
-            const rects = (how) => [...bar.querySelectorAll(`rect.${how}`)];
-            const sum = (how) => rects(how).reduce((all, one) => all + one.width.baseVal.value, 0);
-            const marks = bar.querySelectorAll(".mark").length;
-            return [sum("reused"), sum("again"), sum("fresh"), marks, bar.clientWidth];
-        })"""
-    )
-    first, held, broken, *_ = shares
-    assert first[0] == first[1] == 0 < first[2]
-    assert held[0] == pytest.approx(sum(first[:3]), abs=0.1)
-    assert held[1] == 0
-    assert broken[1] > 0
-    assert [row[3] for row in shares[:4]] == [0, 0, 1, 1]
-    longest = max(sum(row[:3]) for row in shares)
-    assert longest == pytest.approx(shares[0][4] - 1, abs=0.5)
+    first, held, clock, tools, _ = bars = opened(small_page).evaluate(BARS)
+    assert first["reused"] == first["again"] == 0 < first["fresh"]
+    assert held["reused"] == pytest.approx(first["fresh"], abs=0.1)
+    assert held["again"] == 0
+    assert clock["again"] > clock["fresh"]
+    assert [bar["hatched"] for bar in bars] == [bar["again"] for bar in bars]
+    assert [bar["mark"] is None for bar in bars] == [True, True, False, False, True]
+    for broken in (clock, tools):
+        assert broken["mark"] == pytest.approx(broken["reused"], abs=0.1)
+    longest = max(bar["reused"] + bar["again"] + bar["fresh"] for bar in bars)
+    assert longest == pytest.approx(first["width"] - 1, abs=0.5)
 
 
 def test_a_click_shows_what_broke_where_and_what_to_do(opened: OpenPage, small_page: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 
 from coldturn.analysis.breaks.findings import ReadError
 from coldturn.analysis.rates import rate
@@ -21,11 +21,18 @@ from coldturn.analysis.report.model import (
     ViewKind,
 )
 from coldturn.analysis.report.parts import Piece
+from coldturn.analysis.report.replay_shapes import (
+    SCHEMA,
+    Flip,
+    FoundBreak,
+    PolicyReplay,
+    RecordingReplay,
+    Results,
+)
 from coldturn.analysis.report.traced import Findings, add_trace
 from coldturn.reference.prefix.errors import ColdturnError
 
-SCHEMA = "coldturn.replay/1"
-_OF_THE_ROW = ("source", "request", "entry", "parent", "turn")
+__all__ = ["SCHEMA", "UnreadableResultsError", "add_results"]
 
 
 class UnreadableResultsError(ColdturnError):
@@ -40,72 +47,6 @@ class UnreadableResultsError(ColdturnError):
         )
 
 
-class _Shape(BaseModel):
-    """Keys are only ever added to the published shapes."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True)
-
-
-class _Step(_Shape):
-    turn: int
-    step: int
-    input_bytes: int
-    input_tokens_estimated: int
-    common_bytes: int
-    found: dict[str, Any] | None = Field(alias="break")
-    read_estimated: dict[str, int]
-
-
-class _Breaks(_Shape):
-    planned: int
-    unplanned: int
-    in_system_text: int
-
-
-class _Policy(_Shape):
-    policy: str
-    turns: int
-    steps: list[_Step]
-    extra_steps: int
-    input_bytes: int
-    input_tokens_estimated: int
-    breaks: _Breaks
-    hit_rate_ceiling_estimated: float | None
-    hit_rate_estimated: dict[str, float | None]
-    uncached_tokens_estimated: dict[str, int]
-    trace: str | None
-
-
-class _Flip(_Shape):
-    field: str
-    value: str
-    uncached_tokens_delta_estimated: int
-    hit_rate_delta_estimated: float | None
-
-
-class _Connection(_Shape):
-    server: str
-    calls: int
-
-
-class _Recording(_Shape):
-    source: str
-    connections: list[_Connection]
-    policies: list[_Policy]
-    ablation: list[_Flip] | None = None
-
-
-class _Error(_Shape):
-    source: str
-    entry: int | None = None
-    message: str
-
-
-class _Results(_Shape):
-    recordings: list[_Recording]
-    errors: list[_Error] = []
-
-
 def add_results(report: ReportData, document: bytes, name: str) -> None:
     """Read what ``coldturn replay --json`` printed into the report, with the traces that it names.
 
@@ -118,7 +59,7 @@ def add_results(report: ReportData, document: bytes, name: str) -> None:
         UnreadableResultsError: It is something else.
     """
     try:
-        results = _Results.model_validate_json(document)
+        results = Results.model_validate_json(document)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
@@ -133,7 +74,7 @@ def add_results(report: ReportData, document: bytes, name: str) -> None:
     report.errors += [ReadError(one.source, one.entry, one.message) for one in results.errors]
 
 
-def _view(report: ReportData, recording: _Recording, policy: _Policy) -> View:
+def _view(report: ReportData, recording: RecordingReplay, policy: PolicyReplay) -> View:
     findings = {
         (step.turn, step.step): _finding(step.found, content=report.content)
         for step in policy.steps
@@ -149,12 +90,14 @@ def _view(report: ReportData, recording: _Recording, policy: _Policy) -> View:
     return view
 
 
-def _finding(found: Mapping[str, Any], *, content: bool) -> Mapping[str, Any]:
-    kept = {key: value for key, value in found.items() if key not in _OF_THE_ROW}
+def _finding(found: FoundBreak, *, content: bool) -> Mapping[str, Any]:
+    kept = found.model_dump()
     return kept if content else kept | dict.fromkeys(("before", "was", "now"))
 
 
-def _without_trace(report: ReportData, recording: _Recording, policy: _Policy, findings: Findings) -> View:
+def _without_trace(
+    report: ReportData, recording: RecordingReplay, policy: PolicyReplay, findings: Findings
+) -> View:
     """Rows whose parts are not known: only how much of each was in common with the request before it."""
     view = View(policy.policy, ViewKind.REPLAYED)
     view.notes.append("the trace of this replay is not at hand: zones and parts are not known")
@@ -189,7 +132,7 @@ def _without_trace(report: ReportData, recording: _Recording, policy: _Policy, f
     return view
 
 
-def _table(recording: _Recording) -> Table:
+def _table(recording: RecordingReplay) -> Table:
     rules = next((name for one in recording.policies for name in one.uncached_tokens_estimated), "")
     rows = [_figures(policy, rules) for policy in recording.policies]
     if recording.ablation is None:
@@ -200,7 +143,7 @@ def _table(recording: _Recording) -> Table:
 
 
 def _flips(
-    flips: list[_Flip], base: str, by_name: Mapping[str, Mapping[str, Any]]
+    flips: list[Flip], base: str, by_name: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[Mapping[str, Any]]:
     for flip in flips:
         own = by_name.get(f"{base}+{flip.field}={flip.value}", {})
@@ -212,7 +155,7 @@ def _flips(
         }
 
 
-def _figures(policy: _Policy, rules: str) -> dict[str, Any]:
+def _figures(policy: PolicyReplay, rules: str) -> dict[str, Any]:
     read = sum(step.read_estimated.get(rules, 0) for step in policy.steps)
     return {
         "policy": policy.policy,

@@ -248,7 +248,7 @@ function drawErrors(limit = FEW_ERRORS) {
     byId("notes-body"),
     ...report.errors.slice(0, limit).map((error) => el("li", {}, foreign(error.message.startsWith(error.source) ? error.message : `${error.source}${error.entry === null ? "" : `, entry ${error.entry}`}: ${error.message}`))),
     report.errors.length > limit ? el("li", {}, el("button", { type: "button", class: "link", onclick: () => drawErrors(report.errors.length) }, `Show ${count(report.errors.length - limit)} more`)) : null,
-    ...new Set(notes).values().map((note) => el("li", {}, foreign(note))),
+    ...[...new Set(notes)].map((note) => el("li", {}, foreign(note))),
   );
 }
 
