@@ -72,7 +72,8 @@ class _Session:
         clock = f"## Current Time\n\n10:{self._clock:02d}\n\n## Rules\n\n"
         system = {"role": "system", "content": clock + "\n\n".join(self._system)}
         request = {
-            "model": "some-model",
+            # A model with cache rules, so that verdicts and their entry model are part of the figure.
+            "model": "gpt-5.4",
             "messages": [system, *self._messages],
             "tools": self._tools,
             "temperature": 0.2,

@@ -49,6 +49,8 @@ class SettingsChange:
 
 def changed_settings(parent: PromptRequest, child: PromptRequest) -> tuple[str, ...]:
     """Keys of settings that differ, those of the answer alone left out; sorted."""
+    if parent.settings is child.settings and parent.model == child.model:
+        return ()
     keys = {
         key
         for key in parent.settings.keys() | child.settings.keys()

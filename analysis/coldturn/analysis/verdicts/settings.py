@@ -136,8 +136,21 @@ class Changed:
 
 def changed_settings(case: Case) -> list[Changed]:
     """All changed settings of a pair that a cache may see, the one that takes most first."""
+    if _are_equal(case):
+        return []
     found = [*_model(case), *_body(case), *_headers(case), *_images(case)]
     return sorted(found, key=lambda one: one.rank)
+
+
+def _are_equal(case: Case) -> bool:
+    """Whether nothing needs to be looked at: most requests repeat the settings of the one before."""
+    was, now = case.was, case.now
+    return (
+        case.parent.settings is case.child.settings
+        and (was.model, was.host, was.routes) == (now.model, now.host, now.routes)
+        and case.parent.model == case.child.model
+        and _IMAGES not in case.known.parameters.tiers.messages
+    )
 
 
 def kept_bytes(request: PromptRequest, tiers: tuple[str, ...]) -> int:
