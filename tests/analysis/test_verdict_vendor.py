@@ -218,3 +218,9 @@ def test_a_finding_says_what_others_call_it(cause: str, zone: Zone, words: tuple
 def test_findings_carry_their_aliases() -> None:
     found = finding(anthropic("It is 10:01.", None), anthropic("It is 10:02.", None))
     assert "anthropic: system_changed" in found.aliases
+
+
+def test_a_word_cannot_move_the_cursor() -> None:
+    now = anthropic("S", None)
+    found = finding(anthropic("S", None), diagnosed(now, **of_anthropic("gone\x1b[2J")))
+    assert "\x1b" not in (found.evidence or "") + str(found.vendor)

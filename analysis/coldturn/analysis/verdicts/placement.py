@@ -11,7 +11,7 @@ from coldturn.analysis.verdicts.entry_book import Entry
 from coldturn.analysis.verdicts.model import Case, Named, tokens_words
 from coldturn.analysis.verdicts.readable import parent_tokens, written_tokens
 from coldturn.analysis.verdicts.serving import drifted, drops_reasoning
-from coldturn.analysis.verdicts.words import count_words
+from coldturn.analysis.verdicts.words import count_words, plain
 from coldturn.reference.prefix.model import Confidence
 
 _NEAR = 2
@@ -40,7 +40,7 @@ def _envelope(case: Case) -> Iterator[Named]:
     shared = frozenset(was) & frozenset(now)
     before, after = ([key for key in keys if key in shared] for keys in (was, now))
     if before != after:
-        evidence = f"top-level keys come as {', '.join(after)}, before as {', '.join(before)}"
+        evidence = f"top-level keys come as {plain(', '.join(after))}, before as {plain(', '.join(before))}"
         yield Named("envelope_order", Verdict.BROKEN, Confidence.OBSERVED, evidence)
 
 

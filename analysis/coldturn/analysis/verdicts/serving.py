@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from coldturn.analysis.breaks.findings import Verdict
 from coldturn.analysis.verdicts.model import Case, Named, tokens_words
 from coldturn.analysis.verdicts.timing import lifetime
+from coldturn.analysis.verdicts.words import plain
 from coldturn.reference.prefix.model import Confidence
 
 _ENGINES = frozenset({"llama.cpp", "vllm", "sglang"})
@@ -23,7 +24,7 @@ def upstream_of(answer: bytes | None) -> str | None:
     found = _UPSTREAM.search(answer, 0, _ANSWER_HEAD)
     if found is None and len(answer) > _ANSWER_HEAD:
         found = _UPSTREAM.search(answer, max(len(answer) - _ENDS, 0))
-    return None if found is None else found.group(1).decode("utf-8", "replace")
+    return None if found is None else plain(found.group(1).decode("utf-8", "replace"))
 
 
 def serving_causes(case: Case, read: int, readable: int) -> Iterator[Named]:

@@ -11,6 +11,7 @@ from coldturn.analysis.verdicts.aliases import ALIASES, Alias
 from coldturn.analysis.verdicts.findings import placeless
 from coldturn.analysis.verdicts.model import Case, Named, tokens_words
 from coldturn.analysis.verdicts.settings import changed_settings
+from coldturn.analysis.verdicts.words import plain
 from coldturn.reference.prefix.model import Confidence, Zone
 from coldturn.reference.tokens import EstimatedTokens
 from coldturn.reference.wire.model import CacheDiagnosis
@@ -32,7 +33,7 @@ def with_vendor(
     """
     if diagnosis is None or diagnosis.type != _MISS or diagnosis.reason is None:
         return found
-    told = {"source": diagnosis.source, "reason": diagnosis.reason}
+    told = {"source": diagnosis.source, "reason": plain(diagnosis.reason)}
     alias = ALIASES.get(diagnosis.source, {}).get(diagnosis.reason)
     if found is not None and found.verdict is not Verdict.BROKEN_HARMLESS:
         return replace(found, vendor={**told, "score": score(found, alias)})
@@ -45,7 +46,7 @@ def unmatched(diagnosis: CacheDiagnosis | None, request: int) -> list[VendorWord
     """A provider's diagnosis of a miss, as a word that stands by itself; empty for anything else."""
     if diagnosis is None or diagnosis.type != _MISS or diagnosis.reason is None:
         return []
-    return [VendorWord(request, diagnosis.source, diagnosis.reason)]
+    return [VendorWord(request, diagnosis.source, plain(diagnosis.reason))]
 
 
 def score(found: Finding, alias: Alias | None) -> str:
@@ -78,7 +79,7 @@ def _ours(case: Case, diagnosis: CacheDiagnosis, alias: Alias | None, options: P
                 now=changed.now,
             )
             return placeless(case, named, Zone.SETTINGS, lost, options)
-    evidence = f"the provider says {diagnosis.reason}{cost}; the recorded requests do not show it"
+    evidence = f"the provider says {plain(diagnosis.reason)}{cost}; the recorded requests do not show it"
     named = Named("unknown", Verdict.UNKNOWN, Confidence.UNKNOWN, evidence)
     return placeless(case, named, _zone(alias), lost, options)
 

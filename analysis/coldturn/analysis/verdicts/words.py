@@ -12,6 +12,11 @@ def count_words(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
+def plain(text: str) -> str:
+    """Somebody else's word without signs that would move a terminal's cursor."""
+    return "".join(sign if sign.isprintable() else "·" for sign in text)
+
+
 def seconds_words(seconds: float) -> str:
     """``45 s``, ``6 min``, ``22 min 32 s``, ``1 h 5 min``, ``2 days``."""
     whole = round(seconds)
