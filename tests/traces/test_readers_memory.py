@@ -75,4 +75,4 @@ def test_memory_stays_the_same(name: str, tmp_path: Path) -> None:
         return held
 
     most(20_000)
-    assert most(2_000_000) < most(600_000) + 300_000
+    assert most(2_000_000) < most(600_000) + 700_000
