@@ -233,3 +233,38 @@ def test_an_image_sent_again_with_another_detail(url: str) -> None:
     found = finding(exchange(body("low"), url), exchange(body("high"), url))
     assert found.cause == "image_detail_changed"
     assert found.path is not None
+
+
+CONVERSE = "https://bedrock-runtime.us-east-1.amazonaws.com/model/anthropic.claude-opus-5/converse"
+
+
+def converse(*texts: str, **more: object) -> dict[str, Any]:
+    point = {"cachePoint": {"type": "default"}}
+    turns: list[dict[str, Any]] = [
+        {"role": ("user", "assistant")[index % 2], "content": [{"text": text}]}
+        for index, text in enumerate(texts)
+    ]
+    turns[-1] = {**turns[-1], "content": [{"text": texts[-1]}, point]}
+    return {"system": [{"text": LONG}, point], "messages": turns, **more}
+
+
+@pytest.mark.parametrize(
+    ("cause", "now"),
+    [
+        ("thinking_changed", {"additionalModelRequestFields": {"thinking": {"type": "adaptive"}}}),
+        ("tool_choice_changed", {"toolConfig": {"toolChoice": {"any": {}}}}),
+    ],
+)
+def test_bedrock_s_converse_has_the_same_settings_elsewhere(cause: str, now: dict[str, Any]) -> None:
+    was = exchange(converse(LONG), CONVERSE)
+    found = finding(was, exchange(converse(LONG, "yes", "go on", **now), CONVERSE))
+    assert (found.cause, found.tiers_lost, found.read_estimated) == (cause, ("messages",), 5_000)
+    assert found.rules == "bedrock-claude"
+
+
+def test_gemini_knows_another_model() -> None:
+    address = "https://generativelanguage.googleapis.com/v1beta/models/{}:generateContent"
+    body = {"contents": [{"role": "user", "parts": [{"text": LONG}]}]}
+    pair = [exchange(body, address.format(model)) for model in ("gemini-2.5-flash", "gemini-2.5-pro")]
+    found = finding(*pair)
+    assert (found.cause, found.rules) == ("model_changed", "gemini-implicit")
