@@ -83,12 +83,27 @@ def test_implicit_breakpoints_of_openai() -> None:
     assert (found.verdict, found.lost_tokens_estimated) == (Verdict.BROKEN, 7_000)
 
 
-@pytest.mark.parametrize(("words_before", "harmless"), [(5_000, True), (4_900, False)])
-def test_longest_prefixes_lose_whole_steps(words_before: int, harmless: bool) -> None:
-    """39 steps of 128 tokens are 4,992: behind them nothing is kept until the next one is full."""
-    was = exchange(chat(words(words_before), EDITED, KEPT), CHAT)
-    now = exchange(chat(words(words_before), EDITED.replace("one", "two"), KEPT, "and on"), CHAT)
-    assert (finding(was, now).verdict is Verdict.BROKEN_HARMLESS) is harmless
+def test_within_one_step_of_an_estimate_nothing_is_called_harmless() -> None:
+    """39 steps of 128 tokens are 4,992, but where they end is estimated: only a report can tell."""
+    bodies = chat(LONG, EDITED, KEPT), chat(LONG, EDITED.replace("one", "two"), KEPT, "and on")
+    was, now = (exchange(body, CHAT) for body in bodies)
+    found = finding(was, now)
+    assert (found.verdict, found.readable_estimated, found.read_estimated) == (Verdict.BROKEN, 4_992, 4_992)
+    assert found.lost_tokens_estimated == round(found.lost_bytes / 4)
+    told = (
+        exchange(bodies[0], CHAT, usage(CHAT, 5_100, 0)),
+        exchange(bodies[1], CHAT, usage(CHAT, 5_110, 4_992)),
+    )
+    assert finding(*told).verdict is Verdict.BROKEN_HARMLESS
+
+
+@pytest.mark.parametrize("word", [0, 2_500, 4_000])
+def test_longest_prefixes_lose_whole_steps(word: int) -> None:
+    was = exchange(chat(LONG, EDITED, KEPT), CHAT)
+    now = exchange(chat(LONG[: 4 * word] + "X" + LONG[4 * word :], EDITED, KEPT), CHAT)
+    found = finding(was, now)
+    left = word - word % 128
+    assert (found.read_estimated, found.lost_tokens_estimated) == (left, 4_992 - left)
 
 
 def test_whole_units_are_lost_as_a_whole() -> None:

@@ -92,18 +92,23 @@ def _with_text(case: Case, text: Finding, settings: list[tuple[Changed, Named]])
         alongside=(*text.alongside, *(beside(one) for one in besides)),
         reasoning_invalidated=loses_reasoning(case),
     )
-    if readable is None or not readable.whole:
-        return _reported(case, found, readable)
     found = _reported(case, found, readable)
-    if text.verdict is Verdict.PLANNED:
-        return replace(found, lost_tokens_estimated=readable.lost)
-    if not readable.lost:
-        evidence = f"behind the last entry that could be read ({tokens_words(readable.whole)}, estimated)"
-        return _harmless(found, evidence)
+    if readable is None or not readable.whole:
+        return found
+    if readable.lost == 0 and case.known.model is EntryModel.LONGEST_PREFIX:
+        # Within one step of an estimate nobody can tell whether a step ends in between.
+        found = replace(found, lost_tokens_estimated=case.tokens(text.lost_bytes))
+    else:
+        found = replace(found, lost_tokens_estimated=readable.lost)
     read = case.now.usage.read
+    if text.verdict is Verdict.PLANNED:
+        return found
     if read is not None and read >= readable.whole:
         return _harmless(found, f"the provider read {tokens_words(read)} all the same")
-    return replace(found, lost_tokens_estimated=readable.lost)
+    if not found.lost_tokens_estimated:
+        evidence = f"behind the last entry that could be read ({tokens_words(readable.whole)}, estimated)"
+        return _harmless(found, evidence)
+    return found
 
 
 def _harmless(found: Finding, evidence: str) -> Finding:

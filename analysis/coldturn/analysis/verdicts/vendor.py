@@ -79,7 +79,7 @@ def _ours(case: Case, diagnosis: CacheDiagnosis, alias: Alias | None, options: P
                 now=changed.now,
             )
             return placeless(case, named, Zone.SETTINGS, lost, options)
-    evidence = f"the provider says {plain(diagnosis.reason)}{cost}; the recorded requests do not show it"
+    evidence = f"the provider says {plain(diagnosis.reason or "")}{cost}; the recorded requests do not show it"
     named = Named("unknown", Verdict.UNKNOWN, Confidence.UNKNOWN, evidence)
     return placeless(case, named, _zone(alias), lost, options)
 
