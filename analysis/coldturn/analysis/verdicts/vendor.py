@@ -79,7 +79,8 @@ def _ours(case: Case, diagnosis: CacheDiagnosis, alias: Alias | None, options: P
                 now=changed.now,
             )
             return placeless(case, named, Zone.SETTINGS, lost, options)
-    evidence = f"the provider says {plain(diagnosis.reason or "")}{cost}; the recorded requests do not show it"
+    word = plain(diagnosis.reason or "a miss")
+    evidence = f"the provider says {word}{cost}; the recorded requests do not show it"
     named = Named("unknown", Verdict.UNKNOWN, Confidence.UNKNOWN, evidence)
     return placeless(case, named, _zone(alias), lost, options)
 
