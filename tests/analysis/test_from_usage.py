@@ -15,6 +15,7 @@ from coldturn.analysis.estimates.conversation import parent_of
 from coldturn.analysis.estimates.estimation import estimate
 from coldturn.analysis.estimates.estimator import RequestEstimator
 from coldturn.analysis.estimates.from_usage import UsageEstimator
+from coldturn.analysis.estimates.misses import Outcome
 from coldturn.analysis.estimates.report import EstimateReport, Flag
 from coldturn.analysis.estimates.scope import EstimateOptions
 from coldturn.reference.tokens import ReportedTokens
@@ -114,6 +115,11 @@ def test_a_miss_says_what_the_read_is() -> None:
         "exact": 1, "same_again": 1, "start": 1, "unexplained": 1,
     }  # fmt: skip
     assert report(*(record(one.input_tokens, 0, model="gpt-5.4") for one in calls)).requests[1].miss is None
+
+
+def test_the_beginning_of_a_long_conversation_is_not_forgotten() -> None:
+    calls = [record(1_000 + 200 * at, 384 if not at else 960 + 200 * at) for at in range(90)]
+    assert report(*calls, record(19_000, 384)).requests[-1].miss is Outcome.START
 
 
 def test_a_prompt_that_shrank_is_unknown() -> None:
