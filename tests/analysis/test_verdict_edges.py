@@ -262,3 +262,11 @@ def test_what_a_provider_s_own_tools_read_is_no_size_of_an_entry() -> None:
     found = finding(was, claude("X" + words(2_000), NOTE, KEPT))
     assert found.readable_estimated is not None
     assert found.readable_estimated < 2_200
+
+
+def test_what_goes_on_from_an_answer_was_not_sent_beside_its_question() -> None:
+    """Times of replays and of coarse clocks are equal for the steps of a turn."""
+    was = exchange(chat(LONG, "a"), CHAT, started=5.0)
+    assert findings(was, exchange(chat(LONG, "a", "b", "c"), CHAT, started=5.0)) == []
+    assert finding(was, exchange(chat(LONG, "a"), CHAT, started=5.05)).cause == "concurrent_cold"
+    assert findings(was, exchange(chat(LONG, "a"), CHAT, started=6.0)) == []

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from coldturn.analysis.breaks.findings import Verdict
 from coldturn.analysis.verdicts.model import Case, Named
 from coldturn.analysis.verdicts.words import seconds_words
-from coldturn.reference.prefix.model import Confidence
+from coldturn.reference.prefix.model import BlockKind, Confidence
 
 _AT_ONCE = 0.1
 """Seconds within which no provider begins an answer: sent so close, two requests ran side by side."""
 _SHORT = 300.0
+_WRITTEN = frozenset({BlockKind.TOOL_CALL, BlockKind.TOOL_RESULT, BlockKind.REASONING})
 
 
 def timing_causes(case: Case) -> Iterator[Named]:
@@ -41,9 +42,15 @@ def _concurrent(case: Case) -> Iterator[Named]:
         early = seconds_words(was.answered - now.started)
         evidence = f"sent {early} before the answer to the request that it repeats began"
         yield Named("concurrent_cold", Verdict.BROKEN_HARMLESS, Confidence.OBSERVED, evidence)
-    elif was.answered is None and between <= _AT_ONCE:
+    elif was.answered is None and between <= _AT_ONCE and not _holds_an_answer(case):
         evidence = f"sent {seconds_words(between)} after the request that it repeats"
         yield Named("concurrent_cold", Verdict.BROKEN_HARMLESS, Confidence.INFERRED, evidence)
+
+
+def _holds_an_answer(case: Case) -> bool:
+    """Whether the newer request goes on behind the older one with what a model wrote: then it waited for it."""
+    added = case.child.blocks[len(case.parent.blocks) :]
+    return any(block.role == "assistant" or block.kind in _WRITTEN for block in added)
 
 
 def _lifetime(case: Case, gap: float) -> Iterator[Named]:

@@ -64,8 +64,8 @@ def explain(  # noqa: PLR0913, PLR0917 - a command's options are its parameters
 ) -> None:
     """Name every prefix break in recorded requests: where, why, what it cost and what to do.
 
-    Text, settings, markers, times and reported usage are looked at; what a break cost follows the cache rules
-    of its provider. Requests are numbered from 0.
+    Text, settings, markers, times and reported usage are looked at. What a break
+    cost follows its provider's cache rules. Requests are numbered from 0.
 
     Examples:
         coldturn explain cassette.yaml
