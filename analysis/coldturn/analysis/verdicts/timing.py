@@ -48,7 +48,7 @@ def _concurrent(case: Case) -> Iterator[Named]:
 
 
 def _holds_an_answer(case: Case) -> bool:
-    """Whether the newer request goes on behind the older one with what a model wrote: then it waited for it."""
+    """Whether the newer request goes on with what a model wrote: then it waited for an answer."""
     added = case.child.blocks[len(case.parent.blocks) :]
     return any(block.role == "assistant" or block.kind in _WRITTEN for block in added)
 
