@@ -10,6 +10,7 @@ from typing import Any
 
 from coldturn.analysis.breaks.explain import explain
 from coldturn.analysis.breaks.findings import Finding
+from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.traces.readers import read_exchanges
 
 ARGUED: dict[str, list[dict[str, Any]]] = tomllib.loads(
@@ -64,6 +65,21 @@ def test_what_the_moves_are(corpus: Path) -> None:
     (modified,) = (found for name, found in causes.items() if "modified_history" in name)
     (replayed,) = (found for name, found in causes.items() if "reused_tool_call_ids" in name)
     assert (modified, replayed) == (["thinking_stripped"], ["tool_removed"])
+
+
+def test_every_published_file_is_explained_or_refused_in_a_sentence(corpus: Path) -> None:
+    answered, refused = 0, []
+    for path in sorted(one for one in corpus.rglob("*") if one.is_file()):
+        try:
+            answered += explain(read_exchanges(path)).requests > 0
+        except ColdturnError as error:
+            refused.append(str(error))
+    assert answered > 130
+    assert all(len(sentence) < 500 and path_named(sentence, corpus) for sentence in refused)
+
+
+def path_named(sentence: str, corpus: Path) -> bool:
+    return str(corpus) in sentence and "\n" not in sentence
 
 
 def test_an_agent_that_is_told_to_try_again_breaks_nothing(corpus: Path) -> None:
