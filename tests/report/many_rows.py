@@ -36,10 +36,16 @@ def _row(data: ReportData, number: int, conversation: int, turn: int) -> Row:
     before = size - pieces[-1].bytes
     broken = turn > 0 and turn % 10 == 0
     common = None if turn == 0 else 4_500 if broken else before
+    expired = turn % 10 == 5
     lost = before - 4_500
     finding = {
         "cause": "clock_in_prefix", "verdict": "broken", "zone": "system", "segment": "instructions",
         "confidence": "observed", "lost_bytes": lost, "lost_tokens_estimated": lost // 4,
+    }  # fmt: skip
+    late = {
+        "cause": "ttl_expired", "verdict": "ttl_suspected", "zone": "none", "segment": None,
+        "confidence": "inferred", "lost_bytes": 0, "lost_tokens_estimated": 1_000,
+        "evidence": "7 minutes after the request before it",
     }  # fmt: skip
     return Row(
         source="many.jsonl",
@@ -57,6 +63,6 @@ def _row(data: ReportData, number: int, conversation: int, turn: int) -> Row:
             input_estimated=size // 4, ceiling_estimated=(common or 0) // 4, read_estimated=(common or 0) // 4
         ),
         parts=packed(list(data.parts.ids(pieces))),
-        finding=finding if broken else None,
+        finding=finding if broken else late if expired else None,
         rules="longest-prefix-1024-128",
     )

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from coldturn.analysis.report.page import write_report
-from report.conftest import ROWS, OpenPage, chosen
+from report.conftest import ROWS, OpenPage, chosen, row
 from report.many_rows import HISTORY, many_rows
 
 MANY = 5_000
@@ -70,3 +70,17 @@ def test_more_than_fits_on_paper_is_cut(opened: OpenPage, many_page: Path) -> No
     page.emulate_media(media="print")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert page.locator(ROWS).count() == 400
+
+
+def test_what_is_lost_without_a_change_of_text_has_no_place(opened: OpenPage, many_page: Path) -> None:
+    page = opened(many_page, fragment="#row=5")
+    bar = page.locator(f"{row(5)} svg.bar")
+    assert bar.locator(".mark").count() == 0
+    assert bar.locator('rect[fill="url(#hatch)"]').count() > 0
+    detail = page.locator("#detail")
+    expect(detail).to_contain_text(
+        "The prompt's text is that of the request it continues. About 1,000 tokens lost"
+    )
+    expect(detail).to_contain_text("Because: 7 minutes after the request before it.")
+    expect(detail).to_contain_text("estimated, from tokens")
+    assert page.locator(f"{row(10)} svg.bar .mark.loud").count() == 1
