@@ -18,8 +18,10 @@ from coldturn.analysis.estimates.from_usage import UsageEstimator
 from coldturn.analysis.estimates.misses import Outcome
 from coldturn.analysis.estimates.report import EstimateReport, Flag
 from coldturn.analysis.estimates.scope import EstimateOptions
+from coldturn.reference.prefix.model import Surface
 from coldturn.reference.tokens import ReportedTokens
 from coldturn.traces.exchange import Exchange
+from coldturn.traces.formats.sessions import SessionCall, to_json
 from coldturn.traces.readers import read_records
 from coldturn.traces.usage_record import UsageRecord
 
@@ -222,6 +224,29 @@ def test_a_session_gets_the_estimates_of_its_counts(corpus: Path) -> None:
             for row, one in zip(rows, read_records(file), strict=True)
         ]
         assert [row.read_estimated for row in rows] == read(*table)
+
+
+def test_a_session_whose_history_was_rewritten_is_not_held_against_its_counts() -> None:
+    long = "The same words again and again. " * 40
+    told = (["first", long], ["first", long, "more"], ["FIRST", long, "more", "on"])
+    exchanges = [
+        SessionCall(
+            entry=at,
+            surface=Surface.CHAT_COMPLETIONS,
+            model="deepseek-chat",
+            parts=[to_json({"role": "user", "content": text}) for text in texts],
+            answer=to_json({
+                "choices": [{"message": {"role": "assistant", "content": "ok"}}],
+                "usage": {"prompt_tokens": 900 + 100 * at, "completion_tokens": 9, "prompt_cache_hit_tokens": 64},
+            }),
+            started=float(at),
+        ).exchange("session")
+        for at, texts in enumerate(told)
+    ]  # fmt: skip
+    rows = estimate(exchanges).requests
+    assert len({row.lineage for row in rows}) == 1
+    assert [row.read_estimated for row in rows] == [None, 896, None]
+    assert Flag.PREFIX_UNKNOWN in rows[2].flags
 
 
 def _output(one: object) -> int | None:
