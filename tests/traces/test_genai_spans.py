@@ -16,7 +16,17 @@ from coldturn.traces.formats.model import Record
 from coldturn.traces.readers import read_exchanges, read_records
 from coldturn.traces.usage_record import UsageRecord
 from fuzz.readers_examples import CONVENTIONS, VERCEL, dumped, flat, lines, otlp, otlp_span, pairs
-from traces.genai_libraries import ASKED, BODY, CONVENTIONAL, LIBRARIES, NAMED, OPENINFERENCE, PARTS, SYSTEM
+from traces.genai_libraries import (
+    ASKED,
+    BODY,
+    CALLED,
+    CONVENTIONAL,
+    LIBRARIES,
+    NAMED,
+    OPENINFERENCE,
+    PARTS,
+    SYSTEM,
+)
 
 GEMINI = "/v1beta/models/gemini-2.5-pro"
 
@@ -73,6 +83,26 @@ def test_messages_may_stand_in_events(events: list[tuple[str, Mapping[str, Any]]
 
 def test_tools_that_were_not_kept_are_unknown_not_none() -> None:
     assert only({**NAMED, "gen_ai.input.messages": PARTS}).parts_missing == {Zone.TOOLS}
+
+
+def test_the_ai_sdk_writes_tools_wherever_it_writes_messages() -> None:
+    told = {key: value for key, value in LIBRARIES["Vercel's AI SDK"].items() if key != "ai.prompt.tools"}
+    assert only(told).parts_missing == frozenset()
+
+
+def test_messages_stand_in_the_order_of_their_numbers() -> None:
+    told = {f"gen_ai.prompt.{number}.content": f"text {number}" for number in reversed(range(12))}
+    messages = json.loads(only({**NAMED, **told}).request_body)["messages"]
+    assert [one["content"] for one in messages] == [f"text {number}" for number in range(12)]
+
+
+def test_a_call_that_stands_among_the_contents_is_not_told_again_by_the_list() -> None:
+    call = {"id": "c1", "function.name": "find", "function.arguments": '{"q":"x"}'}
+    start = "llm.input_messages.2.message."
+    told = {f"{start}contents.1.tool_call.{key}": value for key, value in call.items()}
+    told |= {f"{start}contents.0.message_content.{key}": "text" for key in ("type", "text")}
+    found = json.loads(only({**OPENINFERENCE, **told}).request_body)["messages"][2]
+    assert found == {**CALLED, "content": "text"}
 
 
 def test_a_request_that_was_logged_whole_keeps_its_values() -> None:
@@ -160,6 +190,12 @@ def test_usage_without_content_is_numbers_in_one_form(library: str) -> None:
     assert (found.call, found.model) == (0, "gpt-5.5")
 
 
+def test_claude_codes_own_input_leaves_out_what_was_read() -> None:
+    (found,) = read(otlp_span({**NAMED, "input_tokens": 5000, "cache_read_tokens": 1500}))
+    assert isinstance(found, UsageRecord)
+    assert found.input_tokens == 6500
+
+
 def test_an_unreported_count_stays_unknown_and_a_zero_zero() -> None:
     (found,) = read(otlp_span({**NAMED, "gen_ai.usage.input_tokens": 0, "gen_ai.usage.output_tokens": -1}))
     assert isinstance(found, UsageRecord)
@@ -200,6 +236,8 @@ def test_a_call_that_two_libraries_tell_of_counts_once() -> None:
     assert [type(one) for one in read(inner, outer)] == [Exchange]
     assert [type(one) for one in read(inner, outer, later)] == [Exchange, UsageRecord]
     assert [type(one) for one in read(otlp_span(numbers, number=0), outer)] == [UsageRecord, Exchange]
+    silent = otlp_span(CONVENTIONAL, number=1)
+    assert [type(one) for one in read(inner, silent)] == [UsageRecord, Exchange]
     other = otlp_span({**numbers, "gen_ai.usage.input_tokens": 7}, number=2)
     assert [type(one) for one in read(other, outer)] == [UsageRecord, Exchange]
 

@@ -42,7 +42,7 @@ def test_an_entry_is_what_was_on_the_wire() -> None:
 def test_the_first_byte_comes_after_every_phase_that_happened() -> None:
     found = exchange(har_entry())
     assert found.started is not None
-    assert found.answered == pytest.approx(found.started + (10 + 40 + 0.5 + 500) / 1000)
+    assert found.answered == pytest.approx(found.started + (10 + 40 + 0.5 + 500) / 1000, abs=1e-4)
 
 
 @pytest.mark.parametrize("timings", [None, {}, {"wait": "long"}, {"wait": None, "send": 3}])
