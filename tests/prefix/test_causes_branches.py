@@ -173,6 +173,8 @@ class TestSideCalls:
         before: list[Item] = [self.QUESTION]
         first = found(compared(surface, before, before, PADDING, TITLE))
         assert (first.cause, first.harmless) == ("system_replaced", False)
+        talked: list[Item] = [self.QUESTION, Assistant(f"{PADDING}{ANSWER}"), User("Thanks.")]
+        assert found(compared(surface, talked, before, PADDING, TITLE)).kinds == ("fork",)
 
     def test_a_sub_agent_of_its_own(self, surface: Surface) -> None:
         first = self.side(surface, [self.QUESTION, Assistant(ANSWER)], [User("Search depots.")])

@@ -229,7 +229,22 @@ def test_a_result_as_a_text_and_as_a_list(surface: Surface) -> None:
         found = compare(sent(old), sent(new)).first
         assert found is not None
         assert (found.cause, found.later) == ("content_shape", ())
-    assert compare(sent(listed), sent("as it is")).first != compare(sent(listed), sent("as it was")).first
+    cited: object = [{"type": kind, "text": "as it was", "citations": {"enabled": True}}]
+    for one, other in ((listed, "as it is"), (cited, "as it was")):
+        found = compare(sent(one), sent(other)).first
+        assert found is not None
+        assert found.cause == "history_rewritten"
+
+
+def test_white_space_beside_another_change_is_a_rewriting() -> None:
+    def sent(text: str, *, failed: bool) -> PromptRequest:
+        part = {"type": "tool_result", "tool_use_id": "c1", "content": text, "is_error": failed}
+        return with_item(Surface.MESSAGES, {"role": "user", "content": [part]})
+
+    for failed, cause in ((False, "whitespace_drift"), (True, "history_rewritten")):
+        found = compare(sent("as it was\n", failed=False), sent("as it was", failed=failed)).first
+        assert found is not None
+        assert found.cause == cause
 
 
 def with_item(surface: Surface, item: dict[str, Any]) -> PromptRequest:

@@ -40,7 +40,7 @@ def message_changes(history: History, block: BlockPair) -> list[Change]:
             others = [other(history, block) for other in _WHOLE if other in _RULES[place + 1 :]]
             first, *rest = changes
             causes = unique((*first.alongside, *(one[0].cause for one in others if one)))
-            return [replace(first, alongside=tuple(c for c in causes if c != first.cause)), *rest]
+            return [replace(first, alongside=causes), *rest]
     return [block.change("history_rewritten")]
 
 
@@ -228,9 +228,7 @@ def _whitespace(history: History, block: BlockPair) -> list[Change] | None:
 def _differing_texts(block: BlockPair) -> list[tuple[str, str]]:
     """The texts in which two blocks differ; none when they differ in anything else too."""
     was, now = block.was.facts, block.now.facts
-    if was.is_text != now.is_text:
-        return []
-    if was.is_text:
+    if was.is_text or now.is_text:
         return [(lossless(was.content), lossless(now.content))]
     found = list(leaves(parse(was.content), parse(now.content)))
     texts = [(leaf.was, leaf.now) for leaf in found]
