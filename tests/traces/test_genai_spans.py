@@ -284,6 +284,38 @@ def test_logs_and_metrics_in_the_same_file_are_passed_over() -> None:
     assert [type(one) for one in read_records(content)] == [Exchange]
 
 
+def log_record(attributes: dict[str, Any], **more: object) -> dict[str, Any]:
+    record = {
+        "eventName": "gen_ai.client.inference.operation.details",
+        "attributes": pairs(attributes),
+        **more,
+    }
+    return {"resourceLogs": [{"scopeLogs": [{"logRecords": [record]}]}]}
+
+
+def test_content_may_come_as_a_log_record() -> None:
+    (found,) = read_records(lines(log_record(CONVENTIONS)))
+    assert isinstance(found, Exchange)
+    assert found.request_body == only(CONVENTIONS).request_body
+    assert found.response_body == only(CONVENTIONS).response_body
+    assert found.started is None
+
+
+@pytest.mark.parametrize("log_first", [True, False])
+def test_a_log_record_and_its_span_are_one_call(log_first: bool) -> None:
+    numbers = {key: value for key, value in CONVENTIONS.items() if ".usage." in key} | NAMED
+    span, log = otlp(otlp_span(numbers, number=7)), log_record(CONVENTIONS, spanId=f"{7:016x}")
+    both = (log, span) if log_first else (span, log)
+    assert [type(one) for one in read_records(lines(*both))] == [Exchange]
+    other = otlp(otlp_span(numbers, number=8))
+    assert [type(one) for one in read_records(lines(log, other))] == [Exchange, UsageRecord]
+
+
+def test_other_log_records_are_passed_over() -> None:
+    with pytest.raises(NoRequestsError, match="no span or event"):
+        list(read_records(lines(log_record(CONVENTIONS, eventName="gen_ai.user.message"))))
+
+
 def test_a_span_that_is_none_is_an_error_of_its_own() -> None:
     found = list(read_records(lines(otlp(otlp_span(CONVENTIONS), 7)), name="input"))  # type: ignore[arg-type]
     assert [type(one) for one in found] == [Exchange, EntryError]

@@ -59,6 +59,7 @@ def call_of(span: Span, entry: int) -> Observed:
         answered=_answered(span),
         host=_host(told.get("server.address")),
         conversation=_text(told, *_CONVERSATION) or span.trace_id,
+        span_id=span.span_id,
     )
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from coldturn.traces.formats.spans import Event, Span
+from coldturn.traces.formats.spans import DETAILS, Event, Span
 from coldturn.traces.formats.talk import Message, messages_of, parts_of
 from coldturn.traces.slices import NotJsonError, value_of
 
@@ -14,7 +14,6 @@ Json: TypeAlias = Any
 Attributes: TypeAlias = Mapping[str, Json]
 
 _EVENT_ROLE = re.compile(r"gen_ai\.(system|user|assistant|tool)\.message")
-_DETAILS = "gen_ai.client.inference.operation.details"
 
 
 def parsed(value: Json) -> Json:
@@ -101,7 +100,7 @@ def _numbered(value: Json) -> Json:
 
 def _conventions(span: Span) -> tuple[Message, ...]:
     """``gen_ai.input.messages`` and ``gen_ai.system_instructions``, on the span or on its details event."""
-    holders = [span.attributes, *(one.attributes for one in span.events if one.name == _DETAILS)]
+    holders = [span.attributes, *(one.attributes for one in span.events if one.name == DETAILS)]
     for attributes in holders:
         said = parsed(attributes.get("gen_ai.input.messages"))
         system = parsed(attributes.get("gen_ai.system_instructions"))

@@ -45,6 +45,7 @@ class Observed:
         usage_raw: The provider's own usage object, where it was kept.
         provider: ``gen_ai.provider.name``, or the source's own word; empty when not told.
         host: The server's name where the source tells it.
+        span_id: Of the span that tells of it, where one does.
         conversation: What calls without content are numbered by.
     """
 
@@ -60,6 +61,7 @@ class Observed:
     answered: float | None = None
     host: str = ""
     conversation: str = ""
+    span_id: str = ""
 
     @property
     def has_content(self) -> bool:

@@ -6,6 +6,7 @@ A span that holds messages is a request at fidelity ``messages`` (one with the l
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import IO
@@ -23,13 +24,18 @@ from coldturn.traces.pieces import holds_lines, opening_members, pieces
 from coldturn.traces.slices import NotJsonError, value_of
 
 _RESOURCES = ("resourceSpans", "resource_spans")
+_LOGS = ("resourceLogs", "resource_logs")
 _HELD = 4096
+_REMEMBERED = 1024
+"""Calls back to which a span is known to repeat an event of its own."""
 _OURS = f'"{names.SCHEMA}"'.encode()
 _FLAT_HINTS = ("openinference.span.kind", "gen_ai.operation.name", "gen_ai.system", "llm.model_name")
 
 
 def _is_otlp(head: Head) -> bool:
-    return head.layout in (Layout.OBJECT, Layout.LINES) and any(head.any_has(key) for key in _RESOURCES)
+    return head.layout in (Layout.OBJECT, Layout.LINES) and any(
+        head.any_has(key) for key in (*_RESOURCES, *_LOGS)
+    )
 
 
 def _is_ours(head: Head) -> bool:
@@ -97,15 +103,19 @@ def _records(spans: Iterator[Span | EntryError], name: str) -> Iterator[Record]:
     """
     records = Records(name)
     held: Observed | None = None
+    told: deque[str] = deque(maxlen=_REMEMBERED)
     for item in _calls(spans, name):
         if isinstance(item, EntryError):
             yield item
             continue
         if held is not None and not _tells_of(item, held):
             yield from records.of(held)
-        held = None if item.has_content else item
-        if held is None:
+        held = None
+        if item.has_content:
+            told.append(item.span_id)
             yield from records.of(item)
+        elif not item.span_id or item.span_id not in told:
+            held = item
     if held is not None:
         yield from records.of(held)
 
@@ -125,7 +135,8 @@ def _calls(spans: Iterator[Span | EntryError], name: str) -> Iterator[Observed |
         errors += isinstance(found, EntryError)
         yield found
     if not calls and not errors:
-        raise NoRequestsError(name, [f"{passed} span{'s'[: passed != 1]}, none of them a call to a model"])
+        seen = f"{passed} span{'s'[: passed != 1]}, none of them a call to a model"
+        raise NoRequestsError(name, [seen if passed else "no span or event of a call to a model"])
 
 
 def _call(span: Span, entry: int) -> Observed | None:
@@ -134,6 +145,8 @@ def _call(span: Span, entry: int) -> Observed | None:
 
 def _tells_of(call: Observed, bare: Observed) -> bool:
     """Whether a call with content is the one that `bare` only has the numbers of."""
+    if call.has_content and call.span_id and call.span_id == bare.span_id:
+        return True
     if not call.has_content or call.model != bare.model or call.started is None or bare.started is None:
         return False
     return call.started <= bare.started and call.usage.agrees(bare.usage)

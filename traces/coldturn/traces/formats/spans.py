@@ -21,10 +21,19 @@ from coldturn.traces.slices import NotJsonError, value_of
 
 Json: TypeAlias = Any
 
-_RESOURCES = ("resourceSpans", "resource_spans")
-_SCOPES = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans")
-_OTHER_SIGNALS = ("resourceLogs", "resourceMetrics", "resource_logs", "resource_metrics")
+_SPANS = (
+    ("resourceSpans", "resource_spans"),
+    ("scopeSpans", "scope_spans", "instrumentationLibrarySpans"),
+    ("spans",),
+)
+_LOGS = (("resourceLogs", "resource_logs"), ("scopeLogs", "scope_logs"), ("logRecords", "log_records"))
+"""Keys on the way to a span or a log record; between them stand places in lists."""
+_SIGNALS = frozenset({*_SPANS[0], *_LOGS[0], "resourceMetrics", "resource_metrics"})
+DETAILS = "gen_ai.client.inference.operation.details"
+"""The event that tells of a whole call; libraries write it into a span, or as a log record of its own."""
 _NANOSECONDS = 1e9
+_DEPTH = 6
+"""Keys and places down to a span."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,15 +97,18 @@ def _document(stream: IO[bytes], name: str, entry: int) -> Iterator[Span | Entry
     seen: set[str | int] = set()
     for piece in pieces(stream, _opens):
         seen.update(piece.path[:1] or ("",))
-        if len(piece.path) == 6 and piece.path[4] == "spans":
-            yield _guarded(piece, name, entry)
-    if seen and seen.isdisjoint((*_RESOURCES, *_OTHER_SIGNALS)):
+        if len(piece.path) == _DEPTH and piece.path[4] in (*_SPANS[2], *_LOGS[2]):
+            found = _guarded(piece, name, entry)
+            if found is not None:
+                yield found
+    if seen and seen.isdisjoint(_SIGNALS):
         raise NotJsonError("it holds no resourceSpans")
 
 
-def _guarded(piece: Piece, name: str, entry: int) -> Span | EntryError:
+def _guarded(piece: Piece, name: str, entry: int) -> Span | EntryError | None:
+    read = otlp_span if piece.path[4] in _SPANS[2] else _log_span
     try:
-        return otlp_span(value_of(piece.content))
+        return read(value_of(piece.content))
     except (NotJsonError, RecursionError) as error:
         reason = str(error) if isinstance(error, NotJsonError) else "it is nested too deeply"
         return EntryError(name, entry, f"a span cannot be read: {reason}")
@@ -104,8 +116,9 @@ def _guarded(piece: Piece, name: str, entry: int) -> Span | EntryError:
 
 def _opens(path: Path) -> bool:
     """Down to the single span, so that none of what is around it is held."""
-    wanted = ((_RESOURCES, 1), (_SCOPES, 3), (("spans",), 5))
-    return len(path) < 6 and all(path[place - 1] in known for known, place in wanted if len(path) >= place)
+    keys = path[::2]
+    ways = ([step in known for step, known in zip(keys, way, strict=False)] for way in (_SPANS, _LOGS))
+    return len(path) < _DEPTH and any(all(way) for way in ways)
 
 
 def otlp_span(value: Json) -> Span:
@@ -122,6 +135,23 @@ def otlp_span(value: Json) -> Span:
             Event(_text(one.get("name")), _pairs(one.get("attributes")))
             for one in _objects(value.get("events"))
         ),
+    )
+
+
+def _log_span(value: Json) -> Span | None:
+    """A log record that tells of a whole call; None for any other. It is written at the call's end."""
+    if not isinstance(value, Mapping):
+        raise NotJsonError("it is no object")
+    attributes = _pairs(value.get("attributes"))
+    told = value.get("eventName", value.get("event_name", attributes.get("event.name")))
+    if told != DETAILS:
+        return None
+    return Span(
+        name=DETAILS,
+        trace_id=_text(value.get("traceId", value.get("trace_id"))),
+        start=None,
+        attributes={**_mapping(plain(value.get("body"))), **attributes},
+        span_id=_text(value.get("spanId", value.get("span_id"))),
     )
 
 
