@@ -33,3 +33,8 @@ def test_a_sequence_that_was_appended_to(was: str, now: str, found: list[Gap]) -
 
 def test_without_appending_both_ends_count() -> None:
     assert gaps("qAc", "qBcXc") == [Gap(1, 2, 1, 4)]
+
+
+def test_one_item_thousands_of_times_is_not_searched_for_its_place() -> None:
+    assert grown_gaps("a" * 5000, "b" + "a" * 9000) == [Gap(0, 0, 0, 4001)]
+    assert grown_gaps("a" * 50, "b" + "a" * 90) == [Gap(0, 0, 0, 1), Gap(50, 50, 51, 91)]
