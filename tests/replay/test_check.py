@@ -122,9 +122,13 @@ def test_a_changed_prompt_is_cold_on_deploy_and_no_failure(run: Run) -> None:
     assert cold["source"] == "a.jsonl"
     assert len("Always say please.") <= cold["bytes"] < len(changed.encode())
     assert "cold on deploy: " in run("check", "a.jsonl").out
-    assert run("check", "a.jsonl", "--fix", "--create", "--trim", "--json").json["cold_on_deploy"]
+    assert run("check", "a.jsonl", "--fix", "--create", "--trim").code == 0
+    assert run("check", "a.jsonl", "--json").json["cold_on_deploy"] == [cold]
+    before = lock()["prompts"]
     assert run("check", "a.jsonl", "--update").code == 0
     assert run("check", "a.jsonl", "--json").json["cold_on_deploy"] == []
+    assert [one["prompt"] for one in lock()["prompts"]] != [one["prompt"] for one in before]
+    assert len(lock()["prompts"]) == 1
 
 
 def test_cold_bytes_are_counted_from_the_first_change(run: Run) -> None:
@@ -163,23 +167,53 @@ def test_a_clock_in_the_stable_part_is_a_lint(run: Run) -> None:
     assert run("check", "a.jsonl").code == 0
 
 
-def test_an_elision_within_a_turn_breaks_a_rule(run: Run) -> None:
-    result = "line of a long result\n" * 400
-    short = result[:200] + "\n[... shortened: 8,600 bytes left out ...]"
+LONG = "line of a long result\n" * 400
+SHORT = LONG[:200] + "\n[... shortened: 8,600 bytes left out ...]"
+
+
+def step(result: str, *more: dict[str, Any], system: str = SYSTEM) -> dict[str, Any]:
+    """A request behind one tool call with its result."""
     call = {"id": "c", "type": "function", "function": {"name": "read", "arguments": "{}"}}
+    asked = {"role": "assistant", "content": None, "tool_calls": [call]}
+    answer = {"role": "tool", "tool_call_id": "c", "content": result}
+    one = body("a", system=system)
+    return {**one, "messages": [*one["messages"], asked, answer, *more]}
 
-    def step(text: str, *more: dict[str, Any]) -> dict[str, Any]:
-        asked = {"role": "assistant", "content": None, "tool_calls": [call]}
-        answer = {"role": "tool", "tool_call_id": "c", "content": text}
-        one = body("a")
-        return {**one, "messages": [*one["messages"], asked, answer, *more]}
 
-    assistant = {"role": "assistant", "content": "Going on."}
-    write("a.jsonl", body("a"), step(result), step(short, assistant))
+GOES_ON = {"role": "assistant", "content": "Going on."}
+
+
+def test_an_elision_within_a_turn_breaks_a_rule(run: Run) -> None:
+    write("a.jsonl", body("a"), step(LONG), step(SHORT, GOES_ON))
     ran = run("check", "a.jsonl", "--json")
     assert ran.code == 1
     assert kinds(ran) == ["planned_rule"]
     assert ran.json["findings"][0]["cause"] == "elision_moving_boundary"
+
+
+def test_a_broken_rule_behind_another_break_is_found_too(run: Run) -> None:
+    write("a.jsonl", body("a"), step(LONG), step(SHORT, GOES_ON, system=GROWN))
+    found = run("check", "a.jsonl", "--json").json["findings"]
+    assert [(one["kind"], one["cause"]) for one in found] == [
+        ("new_break", "catalog_growth"),
+        ("planned_rule", "elision_moving_boundary"),
+    ]
+
+
+def test_a_planned_elision_between_turns_passes(run: Run) -> None:
+    write("a.jsonl", body("a"), step(LONG), step(SHORT, GOES_ON, {"role": "user", "content": "next"}))
+    assert run("check", "a.jsonl").code == 0
+
+
+def test_an_accepted_break_is_known_at_another_index(run: Run) -> None:
+    def tooled(*names: str) -> dict[str, Any]:
+        tools = [{"type": "function", "function": {"name": name, "parameters": {}}} for name in names]
+        return {**body("a"), "tools": tools}
+
+    write("a.jsonl", tooled("one"), tooled("one", "two"))
+    run("check", "a.jsonl", "--create")
+    write("a.jsonl", tooled("one", "more"), tooled("one", "more", "two"))
+    assert kinds(run("check", "a.jsonl", "--json", "--tolerance", "1")) == []
 
 
 def test_an_exemption_needs_a_reason_and_is_told(run: Run) -> None:
@@ -192,6 +226,9 @@ def test_an_exemption_needs_a_reason_and_is_told(run: Run) -> None:
     assert told["source"] == "a.jsonl"
     assert told["request"] == 2
     assert told["reason"] == "the catalogue is announced once"
+    for other in ({"request": 1}, {"cause": "tool_added"}, {"policy": "stable"}):
+        exempt(**{"source": "a.jsonl", "cause": "catalog_growth", "reason": "of another", **other})
+        assert "new_break" in kinds(run("check", "a.jsonl", "--json"))
     exempt(source="a.jsonl", cause="catalog_growth", request=1, reason="elsewhere")
     assert set(kinds(run("check", "a.jsonl", "--json"))) == {"new_break", "stale_exemption"}
     for reason in ("", "   "):
@@ -308,6 +345,55 @@ def test_trim_drops_what_is_gone(run: Run) -> None:
     assert line["breaks"] == []
     broken("b.jsonl")
     assert run("check", "b.jsonl").code == 1
+
+
+def test_recordings_that_were_not_looked_at_stay_in_the_baseline(run: Run) -> None:
+    sound("b.jsonl")
+    run("check", "b.jsonl", "--create")
+    sound("a.jsonl")
+    run("check", "a.jsonl", "--create")
+    assert run("check", "b.jsonl", "--trim", "--fix", "--update").code == 0
+    assert [one["source"] for one in lock()["recordings"]] == ["a.jsonl", "b.jsonl"]
+    assert "gone" not in run("check", "b.jsonl").err
+
+
+def test_what_a_server_refused_was_not_cached(run: Run) -> None:
+    long = SYSTEM + "x" * 40_000
+    interactions = [
+        {
+            "request": {"method": "POST", "uri": "http://x/", "body": json.dumps(one), "headers": {}},
+            "response": {"status": {"code": code, "message": ""}, "headers": {}, "body": {"string": "{}"}},
+        }
+        for one, code in ((body("a", system=long), 500), (body("a", "b", system=long), 200))
+    ]
+    Path("a.yaml").write_text(json.dumps({"version": 1, "interactions": interactions}), encoding="utf-8")
+    run("check", "a.yaml", "--create")
+    assert lock()["recordings"][0]["requests"] == 2
+    assert lock()["recordings"][0]["hit_rate_estimated"] == 0
+
+
+def test_strict_fails_on_an_entry_that_cannot_be_read(run: Run) -> None:
+    sound()
+    with Path("a.jsonl").open("a", encoding="utf-8") as file:
+        file.write('{"model": "m", "messages": 3\n')
+    assert run("check", "a.jsonl").code == 0
+    assert run("check", "a.jsonl", "--json").json["errors"]
+    assert run("check", "a.jsonl", "--strict").code == 2
+
+
+def test_a_conversation_beside_another_has_a_prompt_of_its_own(run: Run) -> None:
+    other = "You look after the weather.\n\n" + "Speak of rain. " * 80
+
+    def two(second: str) -> None:
+        write("a.jsonl", body("a"), body("a", "b"), body("x", system=second), body("x", "y", system=second))
+
+    two(other)
+    run("check", "a.jsonl", "--create")
+    assert len(lock()["prompts"]) == 2
+    two(other.replace("rain", "snow"))
+    ran = run("check", "a.jsonl", "--json")
+    assert ran.code == 0
+    assert len(ran.json["cold_on_deploy"]) == 1
 
 
 def test_a_session_is_replayed_under_policies(run: Run, demo: Path) -> None:

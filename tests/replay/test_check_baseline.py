@@ -12,6 +12,8 @@ import pytest
 
 from cli_runs import Run, runner
 from coldturn.replay.check.baseline import MIGRATIONS, VERSION
+from coldturn.replay.check.gate import Gate
+from coldturn.replay.check.recorded import measure_file
 from replay.gate_logs import SYSTEM, broken, sound
 
 LOCK = Path("coldturn.lock.json")
@@ -78,6 +80,28 @@ def test_a_folder_may_be_moved_with_its_baseline(run: Run, monkeypatch: pytest.M
     Path("one").rename("two")
     monkeypatch.chdir("two")
     assert run("check", "logs").code == 0
+
+
+def test_a_folder_reached_by_a_link_is_the_same_one(run: Run) -> None:
+    broken("real/logs/a.jsonl")
+    Path("link").symlink_to("real")
+    run("check", "real/logs", "--create", "--baseline", "link/coldturn.lock.json")
+    assert '"logs/a.jsonl"' in Path("real/coldturn.lock.json").read_text()
+    assert run("check", "link/logs", "--baseline", "real/coldturn.lock.json").code == 0
+
+
+def test_exemptions_of_settings_start_in_their_own_folder(run: Run) -> None:
+    broken("project/logs/a.jsonl")
+    Path("project/pyproject.toml").write_text(
+        "[[tool.coldturn.check.exemptions]]\n"
+        'source = "logs/a.jsonl"\ncause = "catalog_growth"\nreason = "known"\n',
+        encoding="utf-8",
+    )
+    gate = Gate.open(Path("elsewhere.lock.json"), settings=Path("project/pyproject.toml"))
+    measured = measure_file(Path("project/logs/a.jsonl"), gate.places)
+    assert measured is not None
+    assert gate.judge([measured]).ok
+    assert not Gate.open(Path("elsewhere.lock.json"), settings=None).judge([measured]).ok
 
 
 def test_a_renamed_recording_is_new_and_the_old_name_is_told(locked: Run) -> None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from coldturn.replay.pytest_plugin.session import GateSession
 
 _BREAKS = frozenset({Kind.NEW_BREAK, Kind.PLANNED_RULE})
-_SHOWN_TESTS = 3
+_SHOWN = 3
 
 
 def spelled(mend: Mend) -> str:
@@ -55,7 +55,9 @@ def summary_lines(session: GateSession) -> Iterator[str]:
         yield f"  {spelled(mend)}: {names}"
     for sentence in cold_sentences(judged.cold):
         yield f"  {sentence}; {spelled(Mend.UPDATE)} accepts it"
-    yield from (f"  not read: {problem}" for problem in session.unread)
+    yield from (f"  not read: {problem}" for problem in session.unread[:_SHOWN])
+    if len(session.unread) > _SHOWN:
+        yield f"  not read: {len(session.unread) - _SHOWN} more"
     yield from (f"  {note}" for note in judged.notes.sentences(spelled))
     if session.wrote:
         yield f"  {session.gate.path.name} was written"
@@ -65,7 +67,7 @@ def _short(finding: GateFinding, session: GateSession) -> Iterator[str]:
     how = spelled(finding.mend) if isinstance(finding.mend, Mend) else finding.mend
     yield f"  {finding.source or 'all recordings'}: {_headline(finding)} ({how})"
     tests = session.tests_of(finding.source)
-    for test in tests[:_SHOWN_TESTS]:
+    for test in tests[:_SHOWN]:
         yield f"    in {test}"
     if not tests:
         yield f"    {finding.message}"
