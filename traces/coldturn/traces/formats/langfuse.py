@@ -53,20 +53,18 @@ def _read(stream: IO[bytes], name: str) -> Iterator[Record]:
     yield from index.fill(stream, name)
     calls = 0
     for place in sorted(index.places):
-        call = _call(index.fetch(stream, place), calls)
+        try:
+            call = _call(index.fetch(stream, place), calls)
+        except RecursionError:
+            index.errors += 1
+            yield EntryError(name, calls, "an observation is nested too deeply")
+            continue
         if call.has_content or call.usage.known:
             calls += 1
-            yield from _record(records, call, name)
+            yield from records.of(call)
     if not calls and not index.errors:
         what = f"{index.seen} observation{'s'[: index.seen != 1]}, none of them a call with a prompt or usage"
         raise NoRequestsError(name, [what])
-
-
-def _record(records: Records, call: Observed, name: str) -> Iterator[Record]:
-    try:
-        yield from records.of(call)
-    except RecursionError:
-        yield EntryError(name, call.entry, "it is nested too deeply")
 
 
 class _Index:
