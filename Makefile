@@ -51,6 +51,7 @@ fuzz: $(VENV)/.stamp
 readme: $(VENV)/.stamp
 	$(BIN)/python docs/update_readme.py
 	$(BIN)/python docs/update_pages.py
+	$(BIN)/python docs/update_frames.py
 
 # COLDTURN_CORPUS names a folder of published recordings, which are not part of the project.
 accuracy: $(VENV)/.stamp

@@ -21,7 +21,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("docs/check.md", "docs/inputs.md", "docs/pytest.md")
+PAGES = (
+    "docs/chart.md",
+    "docs/check.md",
+    "docs/frames.md",
+    "docs/inputs.md",
+    "docs/notebook.md",
+    "docs/pytest.md",
+)
 _STEP = re.compile(
     r"<!-- (?P<kind>do|file|run)(?: (?P<code>\d))?: (?P<text>[^\n]+?) -->\n"
     r"(?:```\w*\n(?P<block>.*?)\n```\n)?"

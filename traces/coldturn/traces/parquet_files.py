@@ -79,6 +79,7 @@ class TraceTables:
     types: Types
     partition: Partition | None
     tell: Tell
+    with_segments: bool = True
     spans: int = 0
     segments: int = 0
     _rows: list[dict[str, Any]] = field(default_factory=list)
@@ -131,9 +132,9 @@ class TraceTables:
 
     def _segment_tables(self, types: Types) -> Iterator[pl.DataFrame]:
         """The segments of all spans, in tables of a bounded size: at least one, maybe empty."""
-        known = self._known()
+        known = self._known() if self.with_segments else {}
         rows: list[dict[str, Any]] = []
-        for span, key in self._packed():
+        for span, key in self._packed() if self.with_segments else ():
             rows += ({**row, _KEY: key} for row in _segment_rows(span, known, self.tell))
             if len(rows) >= _SEGMENT_ROWS:
                 yield table(rows, types)
@@ -217,7 +218,12 @@ def _segment_rows(span: SpanRow, known: Mapping[str, Definition], tell: Tell) ->
 
 @contextmanager
 def written_tables(
-    folder: Path, *, types: Types | None = None, partition: Partition | None = None, tell: Tell | None = None
+    folder: Path,
+    *,
+    types: Types | None = None,
+    partition: Partition | None = None,
+    tell: Tell | None = None,
+    segments: bool = True,
 ) -> Iterator[TraceTables]:
     """Write `spans.parquet` and `segments.parquet` into `folder`, where both appear whole or not at all.
 
@@ -228,6 +234,7 @@ def written_tables(
             model stand under ``model=none``.
         tell: Is told of spans whose segments disagree: they have no rows in `segments.parquet`. When None,
             that is an error.
+        segments: Whether `segments.parquet` gets its rows, which cost most of the time.
 
     Raises:
         ParquetError: The folder cannot be written, or holds something else under these names.
@@ -240,7 +247,7 @@ def written_tables(
     except OSError as error:
         raise ParquetError(folder, f"cannot be written ({_reason(error)}): choose another folder") from error
     try:
-        tables = TraceTables(partial, types or {}, partition, tell or _raise)
+        tables = TraceTables(partial, types or {}, partition, tell or _raise, segments)
         yield tables
         tables.finish()
         _put(partial, folder)

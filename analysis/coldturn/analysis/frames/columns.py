@@ -235,3 +235,34 @@ def schema(columns: Columns) -> dict[str, DataType | DataTypeClass]:
 def shaped(frame: pl.LazyFrame, columns: Columns) -> pl.LazyFrame:
     """The documented columns of `frame`, in order and of their types."""
     return frame.select(pl.col(name).cast(column.dtype) for name, column in columns.items())
+
+
+_ABOUT: Final[Mapping[str, str]] = {
+    "turns": "One row per turn, in the order in which turns began. A turn whose span is missing is made from "
+    "its steps, and is not `complete`.",
+    "steps": "One row per request to a model, in the order of sending.",
+    "segments": "One row per segment of each request, in render order.",
+    "tools": "One row per tool that was shown or called, the most bytes sent first.",
+    "servers": "One row per turn and MCP server, as it stood at the end of the turn. Traces of the reference "
+    "runtime alone tell of servers.",
+    "catalog_versions": "One row per refresh of a server's catalogue, in the order of time.",
+    "breaks": "One row per request that did not go on where an earlier one ended; planned and harmless ones "
+    "too.",
+}
+
+
+def columns_page() -> str:
+    """The section of ``docs/frames.md`` that says what each column holds."""
+    parts = ["## Columns\n"]
+    for name, frame in FRAMES.items():
+        parts.append(f"\n### `{name}`\n\n{_ABOUT[name]}\n\n| column | type | says |\n|---|---|---|\n")
+        parts += [f"| `{column}` | {_type(one.dtype)} | {one.says} |\n" for column, one in frame.items()]
+    return "".join(parts)
+
+
+def _type(dtype: DataType | DataTypeClass) -> str:
+    names = {pl.String: "text", pl.Int64: "whole number", pl.Float64: "number", pl.Boolean: "true, false"}
+    found = names.get(dtype)
+    if found is not None:
+        return found
+    return "texts" if dtype == pl.List(pl.String) else "time, UTC"

@@ -16,7 +16,7 @@ from coldturn.traces.parquet_files import written_tables
 
 @contextmanager
 def frames_of_inputs(inputs: Sequence[str], options: TraceOptions) -> Iterator[tuple[Frames, ExitCode]]:
-    """The frames of everything that was named, and the code that reading leads to.
+    """The frames of everything that was named but segments and tools, and the code that reading leads to.
 
     They are read lazily, from a folder of Parquet or from a temporary one: use them inside.
 
@@ -29,7 +29,7 @@ def frames_of_inputs(inputs: Sequence[str], options: TraceOptions) -> Iterator[t
         return
     told = Told()
     with tempfile.TemporaryDirectory(prefix="coldturn-") as folder:
-        with written_tables(Path(folder), types=FURTHER, tell=told) as tables:
+        with written_tables(Path(folder), types=FURTHER, tell=told, segments=False) as tables:
             code, count = read_traces(tables.add, told, inputs, options)
             if not count:
                 raise NothingConvertedError
