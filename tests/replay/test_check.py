@@ -321,6 +321,16 @@ def test_files_of_other_kinds_in_a_folder_do_not_matter(run: Run, demo: Path) ->
     assert run("check", "logs/a.jsonl", "logs/c.jsonl", "--policy", "stable").code == 2
 
 
+def test_recorded_requests_beside_mcp_are_replayed_only_when_asked_for(run: Run) -> None:
+    listing = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    mcp = {"url": "http://x/mcp", "request": listing, "response": None}
+    write("a.jsonl", mcp, body("a"), body("a", "b"))
+    ran = run("check", "a.jsonl", "--create")
+    assert ran.code == 0
+    assert ran.err == ""
+    assert [one["policy"] for one in lock()["recordings"]] == ["recorded"]
+
+
 def test_standard_input_is_looked_at(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     text = Path(broken()).read_bytes()
     for words, code in (([], 1), (["--create"], 0), ([], 0), (["--trim"], 0)):

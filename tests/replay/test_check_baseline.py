@@ -12,7 +12,10 @@ import pytest
 
 from cli_runs import Run, runner
 from coldturn.replay.check.baseline import MIGRATIONS, VERSION
+from coldturn.replay.check.errors import BaselineError
 from coldturn.replay.check.gate import Gate
+from coldturn.replay.check.judge import Rules
+from coldturn.replay.check.judged import Mend
 from coldturn.replay.check.recorded import measure_file
 from replay.gate_logs import SYSTEM, broken, sound
 
@@ -221,6 +224,17 @@ def test_a_place_that_cannot_be_written_is_told(run: Run) -> None:
     assert "nowhere" in ran.err
     Path("folder").mkdir()
     assert run("check", "a.jsonl", "--create", "--baseline", "folder").code == 2
+
+
+def test_a_baseline_that_somebody_else_changed_meanwhile_is_left_alone(locked: Run) -> None:
+    gate = Gate.open(LOCK, Rules(accept=frozenset({Mend.FIX})))
+    measured = measure_file(Path(sound()), gate.places)
+    assert measured is not None
+    theirs = LOCK.read_bytes() + b"\n"
+    LOCK.write_bytes(theirs)
+    with pytest.raises(BaselineError, match="changed while this ran"):
+        gate.write(gate.judge([measured]))
+    assert LOCK.read_bytes() == theirs
 
 
 def test_a_linked_baseline_stays_a_link_with_its_mode(locked: Run) -> None:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from pydantic import BaseModel, ValidationError
 
@@ -31,6 +31,19 @@ from coldturn.replay.check.errors import (
 _CONFLICT = re.compile(r"^(<{7} |={7}$|>{7} )", re.MULTILINE)
 _SCHEMA = re.compile(rf"{re.escape(SCHEMA_NAME)}/([0-9]{{1,6}})")
 _REVIEWED = "take the file from version control, or make it anew with --create"
+
+
+State: TypeAlias = tuple[int, int, int] | None
+"""When a file was written, its size and its number on the disk; None when there is none."""
+
+
+def state_of(path: Path) -> State:
+    """What tells whether a file was changed since."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 def read_baseline(path: Path) -> Baseline | None:

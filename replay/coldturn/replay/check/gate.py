@@ -8,7 +8,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from coldturn.replay.check.baseline import Baseline
-from coldturn.replay.check.baseline_file import read_baseline, write_baseline
+from coldturn.replay.check.baseline_file import State, read_baseline, state_of, write_baseline
+from coldturn.replay.check.errors import BaselineError
 from coldturn.replay.check.exemptions import Exemptions
 from coldturn.replay.check.judge import Judge, Rules, nothing_checked
 from coldturn.replay.check.judged import Judged, Mend
@@ -27,12 +28,14 @@ class Gate:
         path: The baseline's file.
         places: Names of its recordings.
         existed: Whether there was a baseline.
+        state: What tells whether the file was changed since.
     """
 
     path: Path
     places: Places
     baseline: Baseline
     existed: bool
+    state: State = None
     settings: Path | None = None
     rules: Rules = field(default_factory=Rules)
 
@@ -49,12 +52,13 @@ class Gate:
             BaselineError: It cannot be used.
             ExemptionError: An exemption in it says too little.
         """
+        state = state_of(path)
         found = read_baseline(path)
         places = Places.beside(path)
         baseline = found or Baseline()
         # Read once here, so that a wrong exemption is told before anything is measured.
         Exemptions.of(baseline, places, settings)
-        return cls(path, places, baseline, found is not None, settings, rules or Rules())
+        return cls(path, places, baseline, found is not None, state, settings, rules or Rules())
 
     def judge(
         self,
@@ -101,8 +105,11 @@ class Gate:
             Whether the file changed.
 
         Raises:
+            BaselineError: Somebody else changed it since it was read.
             BaselineUnwritableError: It cannot be written.
         """
         if not self.rules.accept or (not self.existed and Mend.CREATE not in self.rules.accept):
             return False
+        if state_of(self.path) != self.state:
+            raise BaselineError(str(self.path), "it was changed while this ran; run the same again")
         return write_baseline(self.path, judged.baseline)
