@@ -31,6 +31,7 @@ from coldturn.analysis.rates import format_rate
 _PANELS: Final = 6
 _HEIGHT: Final = 1.5
 CEILING: Final = "#CFE3F1"
+_FEW_RULES: Final = 2
 _DOTS: Final = 120
 """With more turns than these a line alone is drawn."""
 
@@ -73,7 +74,7 @@ def hit_rate_chart(turns: pl.DataFrame, *, title: str | None = None) -> Figure:
         figure,
         [
             Line2D([], [], color=CEILING, linewidth=5, label="ceiling: a cache without bounds (estimated)"),
-            Line2D([], [], color=BLUE, label=f"estimated by {', '.join(rules) or 'no rules'}"),
+            Line2D([], [], color=BLUE, label=f"estimated by {_named(rules)}"),
             Line2D(
                 [],
                 [],
@@ -87,6 +88,12 @@ def hit_rate_chart(turns: pl.DataFrame, *, title: str | None = None) -> Figure:
         f"Share of input tokens.{left_out(more)}",
     )
     return figure
+
+
+def _named(rules: list[str]) -> str:
+    if len(rules) > _FEW_RULES:
+        return f"the rules of each model ({len(rules)} sets)"
+    return ", ".join(rules) or "no rules"
 
 
 def _draw(axes: Axes, panel: pl.DataFrame, name: str, unit: str) -> None:

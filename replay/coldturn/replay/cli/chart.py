@@ -107,10 +107,11 @@ def _drawing(kind: Kind, frames: Frames) -> tuple[Callable[..., Figure], pl.Data
 
 
 def _turns_or_steps(frames: Frames) -> pl.DataFrame:
-    """Turns; where no conversation has more than a few, its requests tell more."""
+    """Turns; where most recordings have no more than a few, their requests tell more."""
     turns = frames.turns().collect()
-    most = turns.group_by("recording", "policy").len()["len"].max() or 0
-    return turns if isinstance(most, int) and most >= _FEW_TURNS else frames.steps().collect()
+    counts = turns.group_by("recording", "policy").len()["len"]
+    few = (counts < _FEW_TURNS).sum()
+    return frames.steps().collect() if 2 * few > len(counts) else turns
 
 
 def _curves(inputs: list[str], title: str | None, format_: Format) -> tuple[Figure, ExitCode]:

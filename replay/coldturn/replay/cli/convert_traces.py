@@ -15,7 +15,7 @@ from coldturn.replay.cli.exit_codes import ExitCode
 from coldturn.replay.cli.inputs import Input
 from coldturn.replay.cli.options import usage_error
 from coldturn.replay.errors import RecordingExistsError
-from coldturn.traces.errors import UnsupportedFormatError
+from coldturn.traces.errors import NumbersOnlyError, UnsupportedFormatError
 from coldturn.traces.kinds import InputKind
 from coldturn.traces.parquet_files import SEGMENTS_FILE, SPANS_FILE, Partition, written_tables
 from coldturn.traces.span_lines import span_line
@@ -160,7 +160,7 @@ def _read(conversion: Conversion, inputs: Sequence[str], options: TraceOptions) 
 def _numbers(conversion: Conversion, one: Input) -> bool:
     try:
         return conversion.numbers(one.source, one.name)
-    except UnsupportedFormatError:
+    except (NumbersOnlyError, UnsupportedFormatError):
         return False
 
 
