@@ -229,6 +229,13 @@ def test_what_is_no_single_call_is_passed_over(wrapper: dict[str, Any]) -> None:
     assert len(read(otlp_span(wrapper), otlp_span(CONVENTIONS, number=2))) == 1
 
 
+def test_calls_that_tell_nothing_are_counted_when_nothing_else_is_there() -> None:
+    with pytest.raises(NoRequestsError, match="2 calls with neither content nor token counts"):
+        read(otlp_span(NAMED), otlp_span(NAMED, number=2))
+    (found,) = read(otlp_span(NAMED), otlp_span(CONVENTIONS, number=2))
+    assert found.entry == 1
+
+
 def test_a_call_that_two_libraries_tell_of_counts_once() -> None:
     numbers = {key: value for key, value in CONVENTIONS.items() if ".usage." in key} | NAMED
     inner, outer = otlp_span(numbers, number=2), otlp_span(CONVENTIONS, number=1)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from rich.text import Text
 
-from coldturn.analysis.breaks.findings import Finding, Verdict
+from coldturn.analysis.breaks.findings import Finding, Later, Verdict
 from coldturn.analysis.verdicts.vendor import vendor_words
+from coldturn.reference.prefix.model import Zone
 from coldturn.replay.cli.marks import marked_pair, visible
 
 STYLES = {
@@ -152,15 +153,20 @@ def _figures(found: Finding) -> Iterator[tuple[str, str]]:
         yield "report", f"the provider read {counted(found.read_reported, 'token')}"
 
 
+def _later(later: Later) -> str:
+    """A later cause with its zone, where that is known: traces do not tell it."""
+    return later.cause if later.zone is Zone.NONE else f"{later.cause} ({later.zone.value})"
+
+
 def _others(found: Finding, *, full: bool) -> Iterator[tuple[str, str]]:
     if found.reasoning_invalidated:
         yield "also", "reasoning that is sent back stands behind the change and no longer counts"
     if found.later:
         if full:
             for later in found.later:
-                yield "behind", f"{later.cause} ({later.zone.value})  {later.path or ''}".rstrip()
+                yield "behind", f"{_later(later)}  {later.path or ''}".rstrip()
         else:
-            yield "behind", "; ".join(f"{later.cause} ({later.zone.value})" for later in found.later)
+            yield "behind", "; ".join(map(_later, found.later))
     for beside in found.alongside:
         yield "beside", beside.cause + (f": {beside.evidence}" if beside.evidence else "")
     if found.vendor is not None:

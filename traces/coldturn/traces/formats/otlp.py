@@ -121,22 +121,30 @@ def _records(spans: Iterator[Span | EntryError], name: str) -> Iterator[Record]:
 
 
 def _calls(spans: Iterator[Span | EntryError], name: str) -> Iterator[Observed | EntryError]:
-    calls = passed = errors = 0
+    calls = passed = given = 0
     for span in spans:
         found: Observed | EntryError | None
         try:
             found = replace(span, entry=calls) if isinstance(span, EntryError) else _call(span, calls)
         except RecursionError:
             found = EntryError(name, calls, "a span is nested too deeply")
+        calls += isinstance(found, Observed)
         if found is None:
             passed += 1
-            continue
-        calls += isinstance(found, Observed)
-        errors += isinstance(found, EntryError)
-        yield found
-    if not calls and not errors:
-        seen = f"{passed} span{'s'[: passed != 1]}, none of them a call to a model"
-        raise NoRequestsError(name, [seen if passed else "no span or event of a call to a model"])
+        elif isinstance(found, EntryError) or found.has_content or found.usage.known:
+            given += 1
+            yield found
+    if not given:
+        raise NoRequestsError(name, [_seen(calls, passed)])
+
+
+def _seen(calls: int, passed: int) -> str:
+    """What stood there instead of a call that tells something."""
+    if calls:
+        return f"{calls} call{'s'[: calls != 1]} with neither content nor token counts"
+    if passed:
+        return f"{passed} span{'s'[: passed != 1]}, none of them a call to a model"
+    return "no span or event of a call to a model"
 
 
 def _call(span: Span, entry: int) -> Observed | None:
