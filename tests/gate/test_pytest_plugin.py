@@ -103,7 +103,7 @@ def own():
 
 @pytest.fixture(scope="module")
 def shared():
-    with vcr.use_cassette(str(Path(__file__).parent / "two.yaml")) as cassette:
+    with vcr.use_cassette(Path(__file__).parent / "two.yaml") as cassette:
         yield cassette
 
 

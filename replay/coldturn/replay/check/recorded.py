@@ -18,6 +18,8 @@ from coldturn.traces.errors import NoRequestsError
 from coldturn.traces.exchange import EntryError, Exchange, ExchangeKind
 from coldturn.traces.readers import read_exchanges
 
+_BEGINNINGS = frozenset({"new_conversation", "side_call"})
+
 
 @dataclass(slots=True)
 class Collector:
@@ -93,7 +95,7 @@ class Collector:
 
 def _begins(seen: Compared) -> bool:
     """Whether a conversation begins there, be it beside the one that it is most like."""
-    return seen.parent is None or (seen.found is not None and "new_conversation" in seen.found.kinds)
+    return seen.parent is None or (seen.found is not None and not _BEGINNINGS.isdisjoint(seen.found.kinds))
 
 
 def _common(seen: Compared) -> int:

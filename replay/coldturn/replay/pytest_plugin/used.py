@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ def recordings_of(
     elif kind != _CASSETTES:
         return []
     path = getattr(value, "_path", None)
-    if not isinstance(path, str):
+    if not isinstance(path, str | os.PathLike):
         return []
     found = [Path(path)]
     if fixture.func.__module__ == _PYTEST_RECORDING:
