@@ -168,6 +168,10 @@ def test_a_bar_is_as_long_as_the_tokens_its_cause_lost(frames: Frames) -> None:
     named = dict(zip([label.get_text() for label in axes.get_yticklabels()], bars.values(), strict=True))
     lost = dict(breaks.select("cause", pl.col("lost_tokens_estimated").fill_null(0)).rows())
     assert named == lost
+    both = pl.concat([breaks, breaks.with_columns(pl.lit("planned").alias("verdict"))])
+    axes = charts.breaks_chart(both.filter(pl.col("cause") == "clock_in_prefix")).axes[0]
+    one, other = (bar for bar in axes.patches if isinstance(bar, Rectangle))
+    assert (one.get_x(), other.get_x()) == (0, one.get_width()), "verdicts of a cause stand on one another"
     many = pl.concat([breaks.with_columns(pl.lit(f"cause_{n}").alias("cause")) for n in range(40)])
     rows = [label.get_text() for label in charts.breaks_chart(many).axes[0].get_yticklabels()]
     assert len(rows) == 14
@@ -188,11 +192,13 @@ def test_the_catalogue_marks_new_versions_where_they_come(frames: Frames) -> Non
         pl.when(pl.col("turn") == 2).then(3).otherwise("catalog_version").alias("catalog_version"),
         pl.when(pl.col("turn") == 1).then(pl.lit("deferred")).otherwise("tier").alias("tier"),
     )
-    axes = charts.catalogue_chart(changed).axes[0]
+    other = servers.with_columns(pl.lit("git").alias("server"), pl.lit(7, pl.Int64).alias("catalog_version"))
+    both = pl.concat([changed, other]).sort("turn", "server", maintain_order=True)
+    axes = charts.catalogue_chart(both).axes[0]
     marks = [one for one in axes.texts if isinstance(one, Annotation) and one.get_text().startswith("v")]
     assert [(mark.get_text(), mark.xy[0]) for mark in marks] == [("v3", 1.5)]
     bars = [(bar.get_x(), bar.get_width()) for bar in axes.patches if isinstance(bar, Rectangle)]
-    assert bars == [(-0.5, 1), (0.5, 1), (1.5, 1)]
+    assert bars == [(-0.5, 1), (0.5, 1), (1.5, 1), (-0.5, 3)], "one bar where nothing changes"
 
 
 def test_ablations_compare_a_variant_with_its_own_policy(frames: Frames) -> None:

@@ -12,13 +12,15 @@ import pytest
 from coldturn.analysis.estimates.plateau import plateaus_of_frame
 from coldturn.analysis.frames import columns, queries
 from coldturn.analysis.frames.frames import Frames
+from coldturn.analysis.frames.further import FURTHER
 from coldturn.analysis.frames.numbers import usage_span
 from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.reference.tokens import ReportedTokens
 from coldturn.traces import names
 from coldturn.traces.otlp import SpanFile
 from coldturn.traces.packed import PackedSegmentsError
-from coldturn.traces.parquet import table
+from coldturn.traces.parquet import SEGMENTS, SPANS, row_of, table
+from coldturn.traces.parquet_files import written_tables
 from coldturn.traces.span_reader import SpanRow, read_spans
 from coldturn.traces.spans import SpanObserver
 from coldturn.traces.usage_record import UsageRecord
@@ -112,6 +114,20 @@ def test_frames_are_strict_or_come_with_errors(spans: list[SpanRow]) -> None:
     assert frames.segments().collect()["span_id"].n_unique() == 4
 
 
+def test_a_hash_is_named_by_the_first_that_defines_it(spans: list[SpanRow], tmp_path: Path) -> None:
+    chats = [span for span in spans if span.name.startswith("chat")]
+    again = str(chats[0].attributes[names.SEGMENT_DEFINITIONS]).replace("tools[0] tool_0", "tools[9] other")
+    second = replace(chats[1], attributes={**chats[1].attributes, names.SEGMENT_DEFINITIONS: again})
+    with written_tables(tmp_path / "t", types=FURTHER) as tables:
+        for span in (chats[0], second):
+            tables.add(span)
+    of_files = Frames.read(tmp_path / "t").segments().collect()
+    of_spans = Frames.of_spans([chats[0], second]).segments().collect()
+    for frame in (of_files, of_spans):
+        assert frame.filter(pl.col("ordinal") == 0)["key"].to_list() == ["tools[0] tool_0"] * 2
+        assert frame.filter(pl.col("ordinal") == 0)["defined"].to_list() == [True, True]
+
+
 def usage(read: int | None, tokens: int, call: int, *, day: int = 0, model: str = "gpt-5.5") -> UsageRecord:
     return UsageRecord(
         "log", call, "talk", call, model=model, provider="openai", input_tokens=ReportedTokens(tokens),
@@ -121,9 +137,6 @@ def usage(read: int | None, tokens: int, call: int, *, day: int = 0, model: str 
 
 
 def frames_of(records: Iterable[UsageRecord]) -> Frames:
-    from coldturn.analysis.frames.further import FURTHER
-    from coldturn.traces.parquet import SEGMENTS, SPANS, row_of
-
     rows = [row_of(span) | dict(further) for span, further in (usage_span(one, "log") for one in records)]
     return Frames(table(rows, {**SPANS, **FURTHER}).lazy(), table([], SEGMENTS).lazy())
 
@@ -148,9 +161,10 @@ def test_the_plateau_is_found_by_the_shared_thresholds() -> None:
     flat = [usage(1_536, 8_000 + 500 * call, call) for call in range(4)]
     grows = [usage(7_000 + 500 * call, 8_000 + 500 * call, call + 10) for call in range(4)]
     twice = [usage(2_048, 9_000, call + 20) for call in range(2)]
-    steps = frames_of([*flat, *grows, *twice]).steps()
+    large = [usage(9_000, 10_000, call + 30) for call in range(3)]
+    steps = frames_of([*flat, *grows, *twice, *large]).steps()
     (row,) = queries.plateaus(steps).collect().rows(named=True)
-    assert (row["read_tokens_reported"], row["requests"], row["of_requests"]) == (1_536, 4, 10)
+    assert (row["read_tokens_reported"], row["requests"], row["of_requests"]) == (1_536, 4, 13)
     assert (row["shortest_input_reported"], row["longest_input_reported"]) == (8_000, 9_500)
     (theirs,) = plateaus_of_frame(
         steps.collect(), input_tokens="input_tokens_reported", read="read_tokens_reported",

@@ -6,6 +6,7 @@ its own, named as the attribute; what others write stands in `span_attributes` a
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, TypeAlias
 
@@ -113,12 +114,20 @@ def row_of(span: SpanRow) -> dict[str, Any]:
         if known is not None and _fits(value, known.type):
             row[name] = value
         else:
-            rest[name] = value
+            rest[str(name)] = value
     if rest:
-        row[REST] = orjson.dumps(rest, option=orjson.OPT_PASSTHROUGH_SUBCLASS, default=str).decode()
+        row[REST] = _json(rest)
     if span.links:
         row[_LINKS] = orjson.dumps([_link(link) for link in span.links]).decode()
     return row
+
+
+def _json(rest: Mapping[str, AttributeValue]) -> str:
+    try:
+        return orjson.dumps(rest).decode()
+    except TypeError:
+        # A whole number of more than 64 bits, which OTLP knows nothing of.
+        return json.dumps(rest)
 
 
 def _link(link: SpanLink) -> dict[str, str]:
@@ -142,7 +151,7 @@ def span_of(row: Mapping[str, Any]) -> SpanRow:
     attributes: dict[str, AttributeValue] = {
         name: _plain(row[name]) for name in ATTRIBUTES if row.get(name) is not None
     }
-    attributes |= {name: _plain(value) for name, value in orjson.loads(row[REST] or b"{}").items()}
+    attributes |= {name: _plain(value) for name, value in json.loads(row[REST] or "{}").items()}
     links = orjson.loads(row[_LINKS] or b"[]")
     start = row[_START]
     return SpanRow(

@@ -261,8 +261,11 @@ def columns_page() -> str:
 
 
 def _type(dtype: DataType | DataTypeClass) -> str:
-    names = {pl.String: "text", pl.Int64: "whole number", pl.Float64: "number", pl.Boolean: "true, false"}
-    found = names.get(dtype)
-    if found is not None:
-        return found
-    return "texts" if dtype == pl.List(pl.String) else "time, UTC"
+    words = (
+        (pl.String, "text"),
+        (pl.Int64, "whole number"),
+        (pl.Float64, "number"),
+        (pl.Boolean, "true, false"),
+    )
+    lists = "texts" if dtype == pl.List(pl.String) else "time, UTC"
+    return next((word for one, word in words if dtype == one), lists)

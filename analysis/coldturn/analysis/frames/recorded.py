@@ -6,8 +6,8 @@ answer calls are calls of that turn. What a recording does not tell stays away: 
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
@@ -23,7 +23,6 @@ from coldturn.analysis.frames.recorded_attributes import (
     request_attributes,
 )
 from coldturn.reference.prefix.causes.transient import is_reminder
-from coldturn.reference.prefix.difference import common_elements
 from coldturn.reference.prefix.ledger import Ledger
 from coldturn.reference.prefix.model import Block, BlockKind
 from coldturn.reference.prefix.running_ledger import RunningLedger
@@ -222,11 +221,14 @@ def _count(turn: _Turn, found: Finding | None, ledger: Ledger) -> None:
         turn.unplanned += not found.planned
 
 
-def _new_blocks(one: Compared) -> Iterable[Block]:
-    """The blocks of the elements that the request before does not have."""
-    parent = one.parent_request
-    first = 0 if parent is None else common_elements(parent, one.request)
-    return one.request.lazy_blocks.of_elements(first, len(one.request.contents))
+def _new_blocks(one: Compared) -> Iterator[Block]:
+    """The blocks of the elements that the request before does not hold, wherever the prefix broke."""
+    held = Counter(map(id, one.parent_request.contents)) if one.parent_request else Counter[int]()
+    for index, content in enumerate(one.request.contents):
+        if held[id(content)]:
+            held[id(content)] -= 1
+        else:
+            yield from one.request.lazy_blocks.of_elements(index, index + 1)
 
 
 def _begins_turn(one: Compared) -> bool:
