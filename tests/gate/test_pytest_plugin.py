@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from coldturn.replay.check.judge import Rules
+from coldturn.replay.check.judged import Mend
+from coldturn.replay.pytest_plugin.session import open_session
 from gate.conftest import ROOT, Project
 from replay.gate_logs import GROWN, body
 
@@ -249,6 +253,20 @@ def test_trim_and_exemptions_work_as_on_the_command_line(
     ran = project.pytest("--coldturn=check")
     assert ran.code == 1
     assert "tolerance of [tool.coldturn.check] has to be a number" in ran.out
+
+
+def test_both_gates_have_one_set_of_settings(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.coldturn.check]\nbaseline = "ci/base.json"\ntolerance = 0.5\nlint = false\n', encoding="utf-8"
+    )
+    session = open_session(tmp_path, frozenset({"fix"}))
+    assert session.gate.path == tmp_path / "ci/base.json"
+    assert session.gate.rules == Rules(accept=frozenset({Mend.FIX}), tolerance=0.5)
+    assert not session.recordings.lint
+    plain = open_session(tmp_path / "other", frozenset())
+    assert plain.gate.path == tmp_path / "other/coldturn.lock.json"
+    assert plain.gate.rules == Rules()
+    assert plain.recordings.lint
 
 
 MODULES = """

@@ -48,6 +48,24 @@ def test_what_is_no_request_is_refused(requests: list[Request]) -> None:
         assert_prefix_stable(requests)
 
 
+def test_a_cache_marker_that_moves_is_no_break() -> None:
+    def text(content: str, *, marked: bool = False) -> dict[str, object]:
+        block: dict[str, object] = {"type": "text", "text": content}
+        return {**block, "cache_control": {"type": "ephemeral"}} if marked else block
+
+    def turn(role: str, *blocks: dict[str, object]) -> dict[str, object]:
+        return {"role": role, "content": list(blocks)}
+
+    first = [turn("user", text("one", marked=True))]
+    second = [
+        turn("user", text("one")),
+        turn("assistant", text("yes")),
+        turn("user", text("two", marked=True)),
+    ]
+    model = {"model": "claude-sonnet-4-5", "max_tokens": 9}
+    assert_prefix_stable([{**model, "messages": messages} for messages in (first, second)])
+
+
 def test_key_order_of_mappings_counts() -> None:
     def one(*keys: str) -> dict[str, object]:
         schema = {key: {"type": "string"} for key in keys}

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from cli_runs import Ran, Run, runner
+from coldturn.reference.policy import Policy
+from coldturn.replay.check.measured import Measured
 from replay.gate_logs import GROWN, SYSTEM, body, broken, sound, write
 
 LOCK = Path("coldturn.lock.json")
@@ -321,14 +323,27 @@ def test_files_of_other_kinds_in_a_folder_do_not_matter(run: Run, demo: Path) ->
     assert run("check", "logs/a.jsonl", "logs/c.jsonl", "--policy", "stable").code == 2
 
 
-def test_recorded_requests_beside_mcp_are_replayed_only_when_asked_for(run: Run) -> None:
+def test_recorded_requests_beside_mcp_are_replayed_only_when_asked_for(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replayed: list[str] = []
+
+    def replay(source: str, policy: Policy, *_: object, **__: object) -> Measured:
+        replayed.append(f"{source} under {policy.name}")
+        return Measured(source, source, policy.name, 1, (), (), (), 0, 0, 0)
+
+    monkeypatch.setattr("coldturn.replay.check.replayed.measure_replay", replay)
     listing = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
     mcp = {"url": "http://x/mcp", "request": listing, "response": None}
     write("a.jsonl", mcp, body("a"), body("a", "b"))
-    ran = run("check", "a.jsonl", "--create")
-    assert ran.code == 0
-    assert ran.err == ""
+    assert run("check", "a.jsonl", "--create").code == 0
+    assert replayed == []
     assert [one["policy"] for one in lock()["recordings"]] == ["recorded"]
+    assert run("check", "a.jsonl", "--create", "--policy", "naive").code == 0
+    assert replayed == ["a.jsonl under naive"]
+    write("b.jsonl", mcp)
+    assert run("check", "b.jsonl").code == 0
+    assert replayed[1:] == ["b.jsonl under stable"]
 
 
 def test_standard_input_is_looked_at(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
