@@ -22,12 +22,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = (
+    "docs/advise.md",
     "docs/chart.md",
     "docs/check.md",
     "docs/frames.md",
     "docs/inputs.md",
     "docs/notebook.md",
     "docs/pytest.md",
+    "docs/python.md",
 )
 _STEP = re.compile(
     r"<!-- (?P<kind>do|file|run)(?: (?P<code>\d))?: (?P<text>[^\n]+?) -->\n"

@@ -54,6 +54,7 @@ COMMANDS = (
     Command("explain", "Name every prefix break in recorded requests: where, why, what to do.", "explain"),
     Command("check", "The gate: fail on a new prefix break against a baseline.", "check"),
     Command("estimate", "Cache reads per request: ceiling, by the provider's rules, reported.", "estimate"),
+    Command("advise", "Rank what could be mended by the tokens that it would have saved.", "advise"),
     Command("curves", "How large a prompt cache has to be, and how long it must keep entries.", "curves"),
     Command("report", "Write one page: hit rates, a map of every prefix, each break's remedy.", "report"),
     Command("chart", "Draw what recordings and traces tell: hit rates, prefixes, breaks.", "chart"),

@@ -1,0 +1,1 @@
+"""Advice: what a recording would have read if a cause of its breaks had been mended."""

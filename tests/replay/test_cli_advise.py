@@ -1,0 +1,101 @@
+"""`coldturn advise`: the ranked table, its JSON, its exit codes."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from cli_runs import Run, runner
+from coldturn.analysis.advise.report import Advice
+from coldturn.replay.cli.advise_view import advice_text
+
+PAD = "The clerk answers briefly and never guesses. " * 60
+TOOLS = [
+    {"type": "function", "function": {"name": name, "parameters": {"type": "object"}}}
+    for name in ("a", "b", "c")
+]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    return runner(capsys)
+
+
+def written(path: Path, *, model: str = "gpt-4o", moving: bool = True) -> Path:
+    lines = []
+    for number in range(3):
+        system = f"# Clerk\n\n## Current Time\n10:0{number if moving else 0}\n\n## Rules\n{PAD}{PAD}"
+        messages = [{"role": "system", "content": system}]
+        messages += [{"role": "user", "content": f"Question {one}"} for one in range(number + 1)]
+        lines.append(json.dumps({"model": model, "tools": TOOLS, "messages": messages}))
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_the_clock_is_worth_most(tmp_path: Path, run: Run) -> None:
+    shown = run("advise", str(written(tmp_path / "r.jsonl")))
+    assert shown.code == 0
+    assert shown.out.splitlines()[0] == "3 requests; 0 % of the input is read from a cache (estimated)"
+    row = next(line for line in shown.out.splitlines() if line.startswith("clock_in_prefix"))
+    assert "0 % becomes 66.0 %" in row
+    assert "on the wire" in shown.out
+    assert "trade-off" in shown.out
+
+
+def test_the_json_holds_what_the_text_shows(tmp_path: Path, run: Run) -> None:
+    document = run("advise", str(written(tmp_path / "r.jsonl")), "--json").json
+    (row,) = document["remedies"]
+    assert (row["cause"], row["breaks"], row["hit_rate_before_estimated"]) == ("clock_in_prefix", 2, 0.0)
+    assert row["saved_tokens_estimated"] > 2_000
+    assert document["together"] is None
+
+
+def test_standard_input_is_read_twice(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = written(tmp_path / "r.jsonl").read_bytes()
+    named = run("advise", str(tmp_path / "r.jsonl"), "--json").json
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+    assert run("advise", "-", "--json").json == named
+
+
+def test_nothing_to_mend(tmp_path: Path, run: Run) -> None:
+    shown = run("advise", str(written(tmp_path / "r.jsonl", moving=False)))
+    assert (shown.code, shown.out) == (0, "3 requests: nothing to mend\n")
+
+
+def test_without_rules_nothing_is_guessed(tmp_path: Path, run: Run) -> None:
+    shown = run("advise", str(written(tmp_path / "r.jsonl", model="nobody-knows-it")))
+    assert shown.code == 3
+    assert "no rules say what mending would be worth; the causes: clock_in_prefix (2)" in shown.out
+    assert "nobody-knows-it" in shown.err
+    named = run("advise", str(tmp_path / "r.jsonl"), "--rules", "vllm", "--json")
+    assert named.code == 0
+    assert named.json["remedies"][0]["saved_tokens_estimated"] > 0
+
+
+@pytest.mark.parametrize("arguments", [["missing.jsonl"], ["r.jsonl", "--rules", "nonsense"]])
+def test_what_cannot_be_read_is_one_sentence(
+    arguments: list[str], tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path / "r.jsonl")
+    shown = run("advise", *arguments)
+    assert shown.code == 2
+    assert shown.out == ""
+    assert len(shown.err.splitlines()) == 1
+
+
+def test_one_bad_entry_does_not_hide_the_rest(tmp_path: Path, run: Run) -> None:
+    path = written(tmp_path / "r.jsonl")
+    path.write_text(path.read_text() + '{"model": \n')
+    shown = run("advise", str(path), "--json")
+    assert shown.code == 0
+    assert len(shown.json["errors"]) == 1
+    assert run("advise", str(path), "--strict").code == 2
+
+
+def test_an_advice_of_nothing_says_so() -> None:
+    assert advice_text(Advice(), 1) == "1 request: nothing to mend"
