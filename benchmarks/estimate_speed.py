@@ -9,18 +9,24 @@ on the machine counts little):
 - two plain loops: a set of what was seen, and an LRU cache in an OrderedDict;
 - ours: the ceiling and one set of rules, with a row per request and totals.
 
+Then the trace is written to a file, and ``coldturn estimate`` reads that in processes of their own: in one
+pass, and in passes of four shares. The figures are the most memory that each held, the interpreter and all.
+
 Run it in full with ``python -m benchmarks.estimate_speed 1000000``.
 """
 
 from __future__ import annotations
 
 import resource
+import subprocess
 import sys
 import time
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 
 import msgspec
 
@@ -33,6 +39,7 @@ REQUESTS = 1_000_000
 SHORT_RUN = 50_000
 LIMIT_TIMES = 1.2
 LIMIT_MEGABYTES = 2_000
+SHARDS = 4
 PIECE = 2_000
 BLOCK_TOKENS = 512
 
@@ -130,7 +137,7 @@ def estimation(capacity: int, report: EstimateReport) -> BlockEstimation:
 def measure(requests: int) -> Mapping[str, float]:
     """Figures of a trace of so many requests."""
     trace = Trace(requests)
-    capacity = max(int(requests * _CAPACITY_PER_REQUEST), 1)
+    capacity = _capacity(requests)
     plain, report = Plain(capacity), EstimateReport(keep=False)
     ours = estimation(capacity, report)
     parsing = loops = estimating = 0.0
@@ -171,10 +178,48 @@ def measure(requests: int) -> Mapping[str, float]:
     }
 
 
+def memory(requests: int) -> Mapping[str, float]:
+    """The most memory that the program holds over a trace of so many requests, in one pass and in shares."""
+    with TemporaryDirectory() as folder:
+        trace = Path(folder, "generated.jsonl")
+        with trace.open("wb") as file:
+            for lines in Trace(requests).pieces():
+                file.writelines(line + b"\n" for line in lines)
+        whole, text = _peak_megabytes(trace, requests, 1)
+        shared, same = _peak_megabytes(trace, requests, SHARDS)
+    assert text == same, "any number of shares gives the same report"
+    return {
+        "program_peak_megabytes": whole,
+        "program_peak_megabytes_limit": LIMIT_MEGABYTES,
+        f"program_peak_{SHARDS}_shards": shared,
+    }
+
+
+def _peak_megabytes(trace: Path, requests: int, shards: int) -> tuple[float, bytes]:
+    """Of one run, with what it printed. A small program starts it: peaks are inherited by what is forked."""
+    options = f"--rules vllm --capacity {_capacity(requests)} --shards {shards}"
+    command = [sys.executable, "-c", _MEASURED, str(trace), *options.split()]
+    done = subprocess.run(command, capture_output=True, check=True)  # noqa: S603 # ours, no shell
+    return float(done.stderr.splitlines()[-1]) / 1_024, done.stdout
+
+
+_MEASURED = """
+import resource, subprocess, sys
+code = subprocess.run([sys.executable, "-m", "coldturn.replay.cli.app", "estimate", *sys.argv[1:]]).returncode
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=sys.stderr)
+sys.exit(code)
+"""
+
+
+def _capacity(requests: int) -> int:
+    return max(int(requests * _CAPACITY_PER_REQUEST), 1)
+
+
 def run() -> Mapping[str, float]:
     """Figures of a short run, for every day."""
-    return measure(SHORT_RUN)
+    return {**measure(SHORT_RUN), **memory(SHORT_RUN)}
 
 
 if __name__ == "__main__":
-    sys.exit(min(print_figures(measure(int(sys.argv[1]) if len(sys.argv) > 1 else REQUESTS)), 1))
+    wanted = int(sys.argv[1]) if len(sys.argv) > 1 else REQUESTS
+    sys.exit(min(print_figures({**measure(wanted), **memory(wanted)}), 1))

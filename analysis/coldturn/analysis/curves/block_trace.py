@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from coldturn.analysis.breaks.findings import ReadError
 from coldturn.analysis.entries.ceiling import Ceiling
 from coldturn.analysis.entries.prefix import BlockCache
 from coldturn.analysis.estimates.registry import CannotEvaluateError
 from coldturn.analysis.estimates.report import EstimateReport, Flag, RequestEstimate
 from coldturn.analysis.estimates.ruleset import EntryModel, Parameters, RuleSet
+from coldturn.analysis.estimates.shares import WHOLE, Share
 from coldturn.analysis.estimates.simulate import block_store, grid_of
 from coldturn.reference.tokens import EstimatedTokens
 from coldturn.traces.exchange import EntryError
@@ -35,13 +38,20 @@ class BlockEstimation:
         rules: The rules; None for the ceiling alone.
         parameters: As the user wants them; their granularity is the size of a block.
         report: Is added to.
+        share: Which blocks this pass follows. A cache with a capacity is one for all blocks, and no larger
+            than that: the first share follows it whole, and the others none.
 
     Raises:
         NoBlockRulesError: The rules are of another entry model.
     """
 
     def __init__(
-        self, name: str, rules: RuleSet | None, parameters: Parameters, report: EstimateReport
+        self,
+        name: str,
+        rules: RuleSet | None,
+        parameters: Parameters,
+        report: EstimateReport,
+        share: Share = WHOLE,
     ) -> None:
         if rules is not None and (
             rules.model is not EntryModel.LONGEST_PREFIX or parameters.slots is not None
@@ -54,14 +64,23 @@ class BlockEstimation:
         self._cache = BlockCache(block_store(parameters))
         self._ceiling = Ceiling()
         self._report = report
+        self._share = share
+        self._bounded = parameters.capacity is not None
         self._latest: float | None = None
         self._count = 0
 
     def add(self, item: BlockRequest | EntryError) -> None:
-        """Take the next request; one that cannot be read is noted."""
+        """Take the next request into the report; one that cannot be read is noted."""
+        found = self.estimate(item)
+        if isinstance(found, ReadError):
+            self._report.errors.append(found)
+        else:
+            self._report.add(found)
+
+    def estimate(self, item: BlockRequest | EntryError) -> RequestEstimate | ReadError:
+        """Take the next request; its row as far as this share's blocks tell, or why it cannot be read."""
         if isinstance(item, EntryError):
-            self._report.errors.append(ReadError(item.source, item.entry, item.message))
-            return
+            return ReadError(item.source, item.entry, item.message)
         flags = [] if self._rules is not None else [Flag.NO_RULES]
         if self._latest is not None and item.started < self._latest:
             flags.append(Flag.TIME_GOES_BACK)
@@ -69,8 +88,7 @@ class BlockEstimation:
             self._latest = item.started
         if -(-item.tokens // self._block) != len(item.blocks):
             flags.append(Flag.LENGTH_MISMATCH)
-        shared = self._ceiling.observe(item.blocks)
-        read = None if self._rules is None else self._read(item, self._latest)
+        shared, read = self._leading(item, self._latest)
         row = RequestEstimate(
             source=self._name,
             request=self._count,
@@ -88,8 +106,18 @@ class BlockEstimation:
             flags=tuple(flags),
         )
         self._count += 1
-        self._report.add(row)
+        return row
 
-    def _read(self, item: BlockRequest, now: float) -> EstimatedTokens:
-        known = self._cache.observe(item.blocks, now)
-        return EstimatedTokens(self._grid.read(min(known * self._block, item.tokens), item.tokens))
+    def _leading(self, item: BlockRequest, now: float) -> tuple[int, EstimatedTokens | None]:
+        """Leading blocks that were ever seen, and the tokens that the rules let the request read."""
+        share, ceiling = self._share, self._ceiling.observe
+        held = partial(self._cache.observe, now=now)
+        if self._rules is None or (self._bounded and not share.first):
+            (shared,) = share.leading(item.blocks, ceiling)
+            return shared, None
+        if self._bounded:
+            (shared,) = share.leading(item.blocks, ceiling)
+            known = held(item.blocks)
+        else:
+            shared, known = share.leading(item.blocks, ceiling, held)
+        return shared, EstimatedTokens(self._grid.read(min(known * self._block, item.tokens), item.tokens))

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 from coldturn.analysis.breaks.findings import ReadError
-from coldturn.analysis.estimates.estimator import RequestEstimator
+from coldturn.analysis.estimates.estimator import RequestEstimator, scope_key
 from coldturn.analysis.estimates.plateau import PlateauCounter
 from coldturn.analysis.estimates.registry import CannotEvaluateError
-from coldturn.analysis.estimates.report import EstimateReport, Flag, Told
+from coldturn.analysis.estimates.report import EstimateReport, Flag, RequestEstimate, Told
 from coldturn.analysis.estimates.ruleset import Parameters
+from coldturn.analysis.estimates.shares import WHOLE, Event, Rest, Share, Spool, merged
 from coldturn.analysis.sources import SourceState, reply_of, was_refused
 from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.reference.prefix.lineage import Lineages
@@ -27,11 +28,16 @@ class Estimation:
     Attributes:
         report: Grows with every exchange.
         unanswered: Questions that the registry could not answer, one per model and host.
+        share: Which scopes this pass follows; what it reads besides is read by every pass.
+        spool: Takes what is told instead of the report, until `gather`.
     """
 
     estimator: RequestEstimator = field(default_factory=RequestEstimator)
     report: EstimateReport = field(default_factory=EstimateReport)
     unanswered: list[CannotEvaluateError] = field(default_factory=list)
+    share: Share = WHOLE
+    spool: Spool | None = None
+    _place: int = 0
     _plateaus: PlateauCounter = field(default_factory=PlateauCounter)
     _lineages: Lineages = field(default_factory=Lineages)
     _sources: dict[str, SourceState] = field(default_factory=dict)
@@ -43,33 +49,69 @@ class Estimation:
             ParameterError: The user's parameters do not fit the rules.
             UnknownRulesError: There are no rules of the name that was given.
         """
+        self._place += 1
         state = self._sources.setdefault(item.source, SourceState())
         if isinstance(item, UsageRecord):
             number = state.kinds[ExchangeKind.MODEL]
             state.kinds[ExchangeKind.MODEL] += 1
             state.read += 1
-            self._tell(self.estimator.numbers.observe(item, number=number))
+            self._tell(self.estimator.numbers.observe(item, number=number), mine=self.share.first)
             return
         found = state.model_request(item, self._note)
         if found is None or isinstance(item, EntryError):
             return
         number, request = found
         if was_refused(item):
-            self.report.totals.flags[Flag.FAILED] += 1
+            self._tell_once(Flag.FAILED)
             return
         self._take(item, request, number)
 
+    def add_row(self, found: RequestEstimate | ReadError) -> None:
+        """Take a row of a trace of block hashes, as far as this share tells it, or what could not be read."""
+        self._place += 1
+        if isinstance(found, ReadError):
+            self._tell_once(found)
+        elif self.share.first:
+            self._emit(Told(found))
+        else:
+            self._emit(Rest(found.ceiling_estimated, found.read_estimated))
+
+    def remark(self, note: str) -> None:
+        """Take a sentence for people."""
+        self._place += 1
+        self._tell_once(note)
+
     def fail(self, source: str, error: ColdturnError) -> None:
         """Note that an input could not be read, or not to its end."""
+        self._place += 1
         self._sources.setdefault(source, SourceState()).failed += 1
         self._note(source, getattr(error, "entry", None), str(error), error.slug)
 
     def finish(self, source: str) -> None:
         """Say that an input is at its end. One that held nothing to estimate is named in the errors."""
+        self._place += 1
         state = self._sources.setdefault(source, SourceState())
         if not state.read and not state.failed:
             error = NoRequestsError(source, state.seen())
             self._note(source, None, str(error), error.slug)
+
+    def end_pass(self) -> None:
+        """Say that this share's pass is over."""
+        if self.spool is not None:
+            self.spool.places = self._place
+
+    def gather(self, spools: Sequence[Spool]) -> None:
+        """Take into the report what the passes of all shares have told, this one's included.
+
+        Args:
+            spools: The first share's first.
+
+        Raises:
+            InputChangedError: The passes did not read equally many records.
+        """
+        self.spool = None
+        for event in merged(spools):
+            self._emit(event)
 
     def close(self) -> EstimateReport:
         """Add what shows only at the end, and return the report."""
@@ -87,12 +129,18 @@ class Estimation:
         return self.estimator.numbers.rules_of(source, model)
 
     def _note(self, source: str, entry: int | None, message: str, slug: str | None) -> None:
-        self.report.errors.append(ReadError(source, entry, message, slug))
+        self._tell_once(ReadError(source, entry, message, slug))
 
     def _take(self, exchange: Exchange, request: PromptRequest, number: int) -> None:
         reply = reply_of(exchange, request)
         key = (exchange.source, request.provider, request.surface)
         placed = self._lineages.place(request, key=key, response_id=reply.response_id if reply else None)
+        # Counts need little memory: every pass follows them, and one tells.
+        counted = exchange.parts_missing
+        mine = self.share.first if counted else self.share.has(scope_key(exchange, request))
+        if not mine and not counted:
+            self.estimator.pass_over(exchange, request, reply)
+            return
         told = self.estimator.observe(
             exchange,
             request,
@@ -101,9 +149,35 @@ class Estimation:
             lineage=placed.lineage,
             number=number,
         )
-        self._tell(told)
+        self._tell(told, mine=mine)
 
-    def _tell(self, told: Told) -> None:
+    def _tell(self, told: Told, *, mine: bool) -> None:
+        if not mine:
+            return
+        problem = told.problem
+        self._emit(replace(told, problem=None))
+        if problem is not None:
+            self.unanswered.append(problem)
+            self._emit(ReadError(told.row.source, told.row.entry, str(problem), problem.slug))
+
+    def _tell_once(self, event: Event) -> None:
+        """Tell what every pass sees alike."""
+        if self.share.first:
+            self._emit(event)
+
+    def _emit(self, event: Event) -> None:
+        if self.spool is not None:
+            self.spool.write(self._place, event)
+        elif isinstance(event, Told):
+            self._report(event)
+        elif isinstance(event, ReadError):
+            self.report.errors.append(event)
+        elif isinstance(event, Flag):
+            self.report.totals.flags[event] += 1
+        elif isinstance(event, str):
+            self.report.notes.append(event)
+
+    def _report(self, told: Told) -> None:
         row = told.row
         self.report.add(row, told.reliability)
         if row.input_reported is not None and row.read_reported is not None:
@@ -114,9 +188,6 @@ class Estimation:
                 conversation=row.lineage or "",
                 model=row.model or "",
             )
-        if told.problem is not None:
-            self.unanswered.append(told.problem)
-            self._note(row.source, row.entry, str(told.problem), told.problem.slug)
 
 
 def estimate(

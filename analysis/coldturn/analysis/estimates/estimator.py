@@ -138,6 +138,16 @@ class RequestEstimator:
         )
         return Told(row, scope.parameters.reliability, scope.problem if opened else None)
 
+    def pass_over(self, exchange: Exchange, request: PromptRequest, reply: Reply | None) -> None:
+        """Take a request whose row is made elsewhere: only what requests of other scopes need of it is kept.
+
+        Raises:
+            ParameterError: The user's parameters do not fit the rules.
+            UnknownRulesError: There are no rules of the name that was given.
+        """
+        self._scope(exchange, request)
+        self._chains.answered(request, self._chains.earlier(request) or (), reply)
+
     def _by_counts(
         self,
         exchange: Exchange,
@@ -179,7 +189,7 @@ class RequestEstimator:
 
     def _scope(self, exchange: Exchange, request: PromptRequest) -> tuple[Scope, bool]:
         """The request's scope, and whether it is the first one in it."""
-        key = (exchange.source, request.surface.value, host_of(exchange.url), request.model or "")
+        key = scope_key(exchange, request)
         known = self._scopes.get(key)
         if known is not None:
             return known, False
@@ -189,6 +199,11 @@ class RequestEstimator:
 
     def _assumes_host(self, exchange: Exchange, scope: Scope) -> bool:
         return not host_of(exchange.url) and scope.rules is not None and self._options.rules is None
+
+
+def scope_key(exchange: Exchange, request: PromptRequest) -> tuple[str, str, str, str]:
+    """What can share a cache: source, surface, host and model."""
+    return exchange.source, request.surface.value, host_of(exchange.url), request.model or ""
 
 
 def _broken_parent(scope: Scope, request: PromptRequest, parent: PromptRequest | None) -> Layout | None:

@@ -104,6 +104,7 @@ def read_all(
     kind: InputKind | None,
     numbers: Callable[[Input], bool] = lambda _: False,
     first: Callable[[Input], bool] = lambda _: False,
+    note: Callable[[str], object] = say,
 ) -> ExitCode:
     """Feed every input to `explainer`; those that cannot be read are noted and do not stop the rest.
 
@@ -113,6 +114,7 @@ def read_all(
         kind: What the inputs are; recognised when None.
         numbers: Is asked to take an input that holds numbers instead of bytes; says whether it did.
         first: Is asked to take each input before it is read as requests; says whether it did.
+        note: Is told of inputs that are left out.
 
     Returns:
         FINE; UNUSABLE when an input could not be read; CANNOT_EVALUATE when that is only for want of bytes.
@@ -122,7 +124,7 @@ def read_all(
     with progress("requests read") as ticker:
         for argument in arguments:
             try:
-                codes += _read_argument(explainer, argument, kind, ticker, numbers, seen, first)
+                codes += _read_argument(explainer, argument, kind, ticker, numbers, seen, first, note)
             except ColdturnError as error:
                 explainer.fail(argument, error)
                 codes.append(ExitCode.UNUSABLE)
@@ -137,8 +139,9 @@ def _read_argument(
     numbers: Callable[[Input], bool],
     seen: dict[object, str],
     first: Callable[[Input], bool],
+    note: Callable[[str], object],
 ) -> Iterator[ExitCode]:
-    for one in once(expand([argument]), say, seen):
+    for one in once(expand([argument]), note, seen):
         try:
             if first(one):
                 continue

@@ -11,9 +11,11 @@ from coldturn.analysis.estimates.estimation import Estimation
 from coldturn.analysis.estimates.estimator import RequestEstimator, registry_with
 from coldturn.analysis.estimates.report import EstimateReport
 from coldturn.analysis.estimates.scope import EstimateOptions
+from coldturn.analysis.estimates.shares import Share, Spool
 from coldturn.analysis.estimates.tokens import BytesWeigh, Weigh, tokenizer
-from coldturn.replay.cli.common import print_json, read_all, stdout, tell
+from coldturn.replay.cli.common import print_json, stdout, tell
 from coldturn.replay.cli.estimate_inputs import EstimateInputs, columns_of
+from coldturn.replay.cli.estimate_shards import MOST_SHARDS, read_in_shares
 from coldturn.replay.cli.estimate_view import estimate_text, rules_json, rules_text, validation_text
 from coldturn.replay.cli.exit_codes import ExitCode
 from coldturn.replay.cli.options import Format, Json, Strict, usage_error
@@ -64,6 +66,16 @@ def estimate(  # noqa: PLR0913, PLR0917 - a command's options are its parameters
     validate: Annotated[
         bool, typer.Option("--validate", help="Hold the estimates against what providers reported.")
     ] = False,
+    shards: Annotated[
+        int,
+        typer.Option(
+            "--shards",
+            min=1,
+            max=MOST_SHARDS,
+            metavar="N",
+            help="Read the input N times, each time for a share of the scopes, in less memory.",
+        ),
+    ] = 1,
     json: Json = False,
     strict: Strict = False,
     format_: Format = None,
@@ -79,6 +91,8 @@ def estimate(  # noqa: PLR0913, PLR0917 - a command's options are its parameters
         coldturn estimate recordings/ --validate
 
         coldturn estimate trace.jsonl --rules vllm --set granularity=512 --capacity 10000
+
+        coldturn estimate huge.jsonl --rules vllm --shards 8
 
         coldturn estimate calls.csv --columns input=prompt,cached=hits,conversation=run
 
@@ -97,9 +111,13 @@ def estimate(  # noqa: PLR0913, PLR0917 - a command's options are its parameters
         rules=rules, parameters=_pairs(set_ or []), capacity=capacity, weigh=_weigh(tokenizer_)
     )
     report = EstimateReport(keep=json or validate)
-    estimation = Estimation(RequestEstimator(options, registry), report)
-    reader = EstimateInputs(estimation, options, registry, columns_of(columns), format_)
-    reading = read_all(estimation, inputs, format_, first=reader.take)
+    given = columns_of(columns)
+
+    def reader(share: Share, spool: Spool | None) -> EstimateInputs:
+        estimation = Estimation(RequestEstimator(options, registry), report, share=share, spool=spool)
+        return EstimateInputs(estimation, options, registry, given, format_)
+
+    estimation, reading = read_in_shares(reader, shards, inputs, format_)
     estimation.close()
     if json:
         print_json(report.as_json())

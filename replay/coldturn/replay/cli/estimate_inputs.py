@@ -72,7 +72,7 @@ class EstimateInputs:
             self._cannot(name, error)
             return
         for item in read_block_trace(stream, name=name):
-            trace.add(item)
+            self.estimation.add_row(trace.estimate(item))
         if self.options.rules is None:
             self._cannot(name, NoBlockRulesError(name))
 
@@ -80,17 +80,16 @@ class EstimateInputs:
         """The size of a block is the trace's own, unless the user gives one, and else that of the rules."""
         rules = None if self.options.rules is None else self.registry.named(self.options.rules)
         parameters = self.options.settled(Parameters() if rules is None else rules.parameters_for(""))
-        report = self.estimation.report
         if "granularity" not in self.options.parameters:
             sample = islice(read_block_trace(stream, name=name), _SAMPLE)
             size = block_size(one for one in sample if isinstance(one, BlockRequest))
             stream.seek(0)
             if size is not None:
                 parameters = parameters.model_copy(update={"granularity": size})
-                report.notes.append(f"{name}: blocks of {size:,} tokens, as its lengths tell")
+                self.estimation.remark(f"{name}: blocks of {size:,} tokens, as its lengths tell")
             elif rules is None:
                 raise NoBlockRulesError(name)
-        return BlockEstimation(name, rules, parameters, report)
+        return BlockEstimation(name, rules, parameters, self.estimation.report, self.estimation.share)
 
     def _cannot(self, name: str, error: CannotEvaluateError) -> None:
         self.estimation.unanswered.append(error)
