@@ -69,8 +69,8 @@ def exchanges(draw: st.DrawFn) -> Exchange:
 @given(st.lists(exchanges(), min_size=2, max_size=6))
 def test_verdicts_are_consistent(log: list[Exchange]) -> None:
     explainer = Explainer()
-    for one in log:
-        explainer.add(one)
+    for entry, one in enumerate(log):
+        explainer.add(replace(one, entry=entry))
     report = explainer.report
     assert json.loads(json.dumps(report.as_json()))["schema"] == "coldturn.explain/1"
     assert sum(sum(lineage.verdicts.values()) for lineage in report.lineages) == len(log)

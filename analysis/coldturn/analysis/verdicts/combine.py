@@ -125,7 +125,7 @@ def _without_text(case: Case, settings: list[tuple[Changed, Named]], options: Pa
     read = case.now.usage.read
     if settings:
         return _of_settings(case, settings, options)
-    if case.is_plain or case.was.refused or case.now.refused:
+    if (case.now.is_plain and case.gap is None) or case.was.refused or case.now.refused:
         return None
     readable = readable_of(case, case.stable_bytes)
     whole = EstimatedTokens(0) if readable is None else readable.whole

@@ -14,6 +14,7 @@ from coldturn.reference.prefix.model import BlockKind, Break, Confidence
 from coldturn.reference.prefix.request import PromptRequest
 
 CAUSE = "image_detail_changed"
+_KEY = b'"detail"'
 _UNSURE = frozenset({"history_rewritten", "unknown"})
 
 
@@ -21,7 +22,7 @@ def told_by_detail(
     found: Finding | None, first: Break | None, parent: PromptRequest, child: PromptRequest
 ) -> Finding | None:
     """A finding at an image that differs in its detail only, under that name; others as they are."""
-    if found is None or first is None or first.cause not in _UNSURE:
+    if found is None or first is None or first.cause not in _UNSURE or _KEY not in child.body:
         return found
     was, now = _image(parent, first.path), _image(child, first.path)
     if was is None or now is None or _plain(was) != _plain(now):

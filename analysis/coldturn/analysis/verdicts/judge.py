@@ -13,14 +13,16 @@ from coldturn.analysis.breaks.pair import PairOptions, finding_of
 from coldturn.analysis.estimates.estimator import usage_of
 from coldturn.analysis.estimates.placement import request_ttl
 from coldturn.analysis.estimates.ruleset import EntryModel
+from coldturn.analysis.estimates.usage import ProviderUsage
 from coldturn.analysis.sources import was_refused
 from coldturn.analysis.verdicts.aliases import aliases_of
 from coldturn.analysis.verdicts.combine import combined
-from coldturn.analysis.verdicts.entry_book import EntryBook, Look
+from coldturn.analysis.verdicts.entry_book import EntryBook, Look, Places
 from coldturn.analysis.verdicts.image_detail import told_by_detail
 from coldturn.analysis.verdicts.model import Case, Known, Sent, Thresholds
 from coldturn.analysis.verdicts.rulebook import Rulebook, host_of
 from coldturn.analysis.verdicts.serving import upstream_of
+from coldturn.analysis.verdicts.settings import are_equal
 from coldturn.analysis.verdicts.vendor import with_vendor
 from coldturn.reference.prefix.causes.branches import FORK, MOVED_SUFFIX, NEW_CONVERSATION, SIDE_CALL
 from coldturn.reference.prefix.model import Comparison
@@ -30,10 +32,11 @@ from coldturn.traces.exchange import Exchange
 
 MOST_REQUESTS = 10_000
 _MOST_ANCESTORS = 64
+_NO_USAGE = ProviderUsage()
 _BRANCHES = frozenset({NEW_CONVERSATION, FORK, SIDE_CALL, MOVED_SUFFIX})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Observed:
     """A request as the judge took it in; `index` is what later requests name it by."""
 
@@ -91,21 +94,18 @@ class Judge:
             )
         before = None if parent is None else self._sent.get(parent)
         ttl = request_ttl(request, known.parameters) if known.parameters.ttls else None
-        own = [ttl, *(entry.ttl for entry in places.entries)] if places else [ttl]
-        lifetimes = [one for one in (*own, before.longest_ttl if before else None) if one is not None]
         sent = Sent(
             known=known,
             model=request.model,
-            host=host_of(exchange.url),
             bytes=request.content_bytes,
             started=exchange.started,
             answered=exchange.answered,
             refused=was_refused(exchange),
-            usage=usage_of(exchange, reply),
+            usage=usage_of(exchange, reply) if reply is not None or exchange.headers else _NO_USAGE,
             continues=request.previous_response_id is not None or bool(exchange.parts_missing),
             places=places,
             ttl=ttl,
-            longest_ttl=max(lifetimes, default=None),
+            longest_ttl=_longest(ttl, places, before),
             routes=exchange.request_headers,
             upstream=upstream_of(exchange.response_body),
             envelope=_keys(exchange.request_body) if known.parameters.envelope_order else None,
@@ -135,6 +135,9 @@ class Judge:
         was = None if observed.sent.parent is None else self._sent.get(observed.sent.parent)
         if was is None or (found is not None and not _BRANCHES.isdisjoint(found.kinds)):
             return found
+        if found is None and comparison.stable and _says_nothing(observed, parent, was):
+            self._repeats(observed.sent)
+            return None
         case = Case(
             parent=parent,
             child=observed.request,
@@ -149,9 +152,7 @@ class Judge:
         )
         judged = combined(case, found, options, started=observed.exchange.started)
         if comparison.stable:
-            observed.sent.intact = True
-            if not observed.sent.refused:
-                self._use(observed.sent)
+            self._repeats(observed.sent)
         diagnosis = observed.reply.diagnosis if observed.reply else None
         told = with_vendor(case, judged, diagnosis, options)
         return None if told is None else replace(told, aliases=aliases_of(told.cause, told.zone))
@@ -168,10 +169,11 @@ class Judge:
         if len(self._sent) > MOST_REQUESTS:
             self._sent.popitem(last=False)
 
-    def _use(self, sent: Sent) -> None:
+    def _repeats(self, sent: Sent) -> None:
         """Note that a request repeats what its ancestors sent, which starts the lifetime of that anew."""
+        sent.intact = True
         started = sent.started
-        if started is None:
+        if started is None or sent.refused:
             return
         for one in self._ancestors(sent):
             if one.latest is not None and one.latest >= started:
@@ -187,6 +189,24 @@ class Judge:
                 return
             yield held
             one = held
+
+
+def _says_nothing(observed: Observed, parent: PromptRequest, was: Sent) -> bool:
+    """Whether a request that repeats its parent brings nothing else that could tell of a miss."""
+    now = observed.sent
+    return (
+        now.is_plain
+        and (now.started is None or was.started is None)
+        and are_equal(parent, observed.request, was, now)
+        and (observed.reply is None or observed.reply.diagnosis is None)
+    )
+
+
+def _longest(ttl: float | None, places: Places | None, before: Sent | None) -> float | None:
+    """The longest lifetime that a request or an earlier one of its lineage asked for."""
+    entries = places.entries if places is not None else ()
+    asked = (ttl, before.longest_ttl if before is not None else None, *(entry.ttl for entry in entries))
+    return max((one for one in asked if one is not None), default=None)
 
 
 def _stable_bytes(comparison: Comparison) -> int:

@@ -44,12 +44,14 @@ class Known:
     """The rules for one format, host and model; without any, `problem` says why.
 
     Attributes:
+        host: Of the address; empty when the recording has none.
         named: A user named them, whatever the recording says.
         grid: Where a match may end.
     """
 
     rules: RuleSet | None
     parameters: Parameters
+    host: str = ""
     problem: str | None = None
     named: bool = False
     grid: Grid = field(default_factory=Grid)
@@ -86,7 +88,6 @@ class Sent:
 
     known: Known
     model: str | None
-    host: str
     bytes: int
     started: float | None
     answered: float | None
@@ -102,6 +103,21 @@ class Sent:
     parent: int | None = None
     intact: bool = False
     latest: float | None = None
+
+    @property
+    def host(self) -> str:
+        """Where it was sent; empty when the recording has no address."""
+        return self.known.host
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether neither a report, nor markers, nor the order of keys can tell anything of it."""
+        return (
+            self.usage.read is None
+            and self.envelope is None
+            and not self.known.named
+            and self.known.model is not EntryModel.WRITTEN_ENTRIES
+        )
 
     @property
     def counts_more(self) -> bool:
@@ -128,9 +144,9 @@ def _nobody() -> Iterator[Sent]:
     return iter(())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Case:
-    """A request beside the one that it continues.
+    """A request beside the one that it continues; nobody changes it (not frozen: that costs per request).
 
     Attributes:
         was: What is known of `parent`; `now` of `child`.
@@ -177,17 +193,6 @@ class Case:
     def text_offset(self) -> int:
         """Content bytes that both have in common, at most the parent's stable part."""
         return self.stable_bytes if self.comparison.stable else self.comparison.common_bytes
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether nothing but text and settings can tell anything: no times, no report, no markers."""
-        return (
-            self.now.usage.read is None
-            and self.gap is None
-            and self.now.envelope is None
-            and not self.known.named
-            and self.known.model is not EntryModel.WRITTEN_ENTRIES
-        )
 
     def tokens(self, size: int) -> EstimatedTokens:
         """Tokens of so many content bytes, by what the provider counted of the parent or the child."""

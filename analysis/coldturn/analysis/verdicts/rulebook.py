@@ -14,6 +14,7 @@ from coldturn.analysis.estimates.ruleset import EntryModel, Parameters, RuleSet
 from coldturn.analysis.estimates.scope import EstimateOptions
 from coldturn.analysis.estimates.simulate import grid_of
 from coldturn.analysis.verdicts.model import Known
+from coldturn.reference.prefix.model import Surface
 from coldturn.reference.prefix.request import PromptRequest
 
 _NOTHING = Parameters(minimum=0)
@@ -30,7 +31,7 @@ class Rulebook:
     def __init__(self, options: EstimateOptions | None = None, registry: Registry | None = None) -> None:
         self.options = options or EstimateOptions()
         self._registry = registry or shipped()
-        self._known: dict[tuple[str, str, str], Known] = {}
+        self._known: dict[tuple[Surface, str, str | None], Known] = {}
 
     def known(self, request: PromptRequest, url: str) -> Known:
         """The rules for a request, or why there are none.
@@ -39,7 +40,7 @@ class Rulebook:
             ParameterError: The user's parameters do not fit the rules.
             UnknownRulesError: There are no rules of the name that was given.
         """
-        key = (request.surface.value, host_of(url), request.model or "")
+        key = (request.surface, url, request.model)
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = self._choose(request, url)
@@ -55,8 +56,8 @@ class Rulebook:
             )
             parameters = _complete(rules, self.options, request.model or "")
         except CannotEvaluateError as error:
-            return Known(None, _NOTHING, error.reason, named)
-        return Known(rules, parameters, None, named, grid_of(parameters))
+            return Known(None, _NOTHING, host_of(url), error.reason, named)
+        return Known(rules, parameters, host_of(url), None, named, grid_of(parameters))
 
 
 def host_of(url: str) -> str:

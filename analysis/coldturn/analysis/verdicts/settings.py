@@ -9,7 +9,7 @@ import msgspec
 
 from coldturn.analysis.estimates.layout import setting
 from coldturn.analysis.estimates.ruleset import Parameters, Placement
-from coldturn.analysis.verdicts.model import Case
+from coldturn.analysis.verdicts.model import Case, Sent
 from coldturn.reference.prefix.model import Zone
 from coldturn.reference.prefix.request import PromptRequest
 
@@ -136,20 +136,19 @@ class Changed:
 
 def changed_settings(case: Case) -> list[Changed]:
     """All changed settings of a pair that a cache may see, the one that takes most first."""
-    if _are_equal(case):
+    if are_equal(case.parent, case.child, case.was, case.now):
         return []
     found = [*_model(case), *_body(case), *_headers(case), *_images(case)]
     return sorted(found, key=lambda one: one.rank)
 
 
-def _are_equal(case: Case) -> bool:
+def are_equal(parent: PromptRequest, child: PromptRequest, was: Sent, now: Sent) -> bool:
     """Whether nothing needs to be looked at: most requests repeat the settings of the one before."""
-    was, now = case.was, case.now
     return (
-        case.parent.settings is case.child.settings
-        and (was.model, was.host, was.routes) == (now.model, now.host, now.routes)
-        and case.parent.model == case.child.model
-        and _IMAGES not in case.known.parameters.tiers.messages
+        parent.settings is child.settings
+        and was.known is now.known
+        and was.routes == now.routes
+        and _IMAGES not in now.known.parameters.tiers.messages
     )
 
 
