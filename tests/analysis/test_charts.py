@@ -150,7 +150,7 @@ def test_five_thousand_requests_stay_few_shapes(frames: Frames, tmp_path: Path) 
     steps = frame_of(frames, "steps").filter(pl.col("policy") == "naive")
     many = pl.concat([steps] * 1_000)
     assert many.height == 5_000
-    for draw in (charts.prefix_map_chart, charts.zones_chart, charts.hit_rate_chart):
+    for draw in (charts.prefix_map_chart, charts.zones_chart, charts.hit_rate_chart, charts.steps_chart):
         figure = draw(many)
         assert sum(len(axes.get_children()) for axes in figure.axes) < 60
         assert max(figure.get_size_inches()) <= 14

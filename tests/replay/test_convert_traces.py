@@ -317,6 +317,29 @@ def test_requests_beside_a_trace_are_not_counted_twice(run: Run, trace: Path, tm
     assert Frames.read(tmp_path / "t").steps().collect()["recording"].unique().to_list() == ["demo"]
 
 
+def test_a_killed_conversion_leaves_nothing_under_the_names_and_is_cleared_away(
+    run: Run, trace: Path, tmp_path: Path
+) -> None:
+    program = """
+import os, signal, sys
+from pathlib import Path
+from coldturn.traces.parquet_files import written_tables
+from coldturn.traces.span_reader import read_spans
+with written_tables(Path(sys.argv[2])) as tables:
+    for span in read_spans(sys.argv[1]):
+        tables.add(span)
+    tables.finish()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    out = tmp_path / "t"
+    done = subprocess.run([sys.executable, "-c", program, str(trace), str(out)], check=False)  # noqa: S603 # ours
+    assert done.returncode == -9
+    (left,) = out.iterdir()
+    assert left.name.startswith(".")
+    assert run("convert", str(trace), "-o", str(out), "--to", "parquet").code == 0
+    assert {path.name for path in out.iterdir()} == {SPANS_FILE, SEGMENTS_FILE}
+
+
 def test_memory_does_not_grow_with_the_trace(trace: Path, tmp_path: Path) -> None:
     """Ten times the spans, nearly 8,000, cost no more memory than one part of the file."""
     program = """

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -20,9 +20,11 @@ from polars.exceptions import ComputeError, PolarsError
 
 from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.traces import names
-from coldturn.traces.packed import Definition, PackedSegmentsError, definitions, unpack
+from coldturn.traces.packed import Definition
 from coldturn.traces.parquet import SEGMENTS, SPANS, Types, row_of, spans_of, table
+from coldturn.traces.segment_rows import Tell, defined_by, fail, rows_of
 from coldturn.traces.span_reader import SpanRow
+from coldturn.traces.whole_file import lives
 
 SPANS_FILE: Final = "spans.parquet"
 SEGMENTS_FILE: Final = "segments.parquet"
@@ -33,9 +35,6 @@ _SEGMENT_ROWS = 500_000
 _ROW_GROUP = 65_536
 _READ_ROWS = 2_048
 _KEY = "partition"
-
-Tell = Callable[[ColdturnError], object]
-"""Is told of a span whose segments disagree."""
 
 
 class Partition(StrEnum):
@@ -135,7 +134,7 @@ class TraceTables:
         known = self._known() if self.with_segments else {}
         rows: list[dict[str, Any]] = []
         for span, key in self._packed() if self.with_segments else ():
-            rows += ({**row, _KEY: key} for row in _segment_rows(span, known, self.tell))
+            rows += ({**row, _KEY: key} for row in rows_of(span, known, self.tell))
             if len(rows) >= _SEGMENT_ROWS:
                 yield table(rows, types)
                 rows = []
@@ -145,7 +144,7 @@ class TraceTables:
         """What all spans define, the first of each hash: a span may end before the one it relies on."""
         known: dict[str, Definition] = {}
         for span, _ in self._packed():
-            for digest, definition in _defined(span, self.tell).items():
+            for digest, definition in defined_by(span, self.tell).items():
                 known.setdefault(digest, definition)
         return known
 
@@ -161,59 +160,6 @@ def _key(span: SpanRow, partition: Partition) -> str:
         model = span.attributes.get(names.REQUEST_MODEL)
         return model if isinstance(model, str) else "none"
     return pl.Series([span.start]).cast(pl.Datetime("ns")).dt.strftime("%Y-%m-%d")[0]  # type: ignore[no-any-return] # a text
-
-
-def _defined(span: SpanRow, tell: Tell) -> dict[str, Definition]:
-    try:
-        return definitions(span)
-    except PackedSegmentsError as error:
-        tell(error)
-        return {}
-
-
-def segment_rows(spans: Iterable[SpanRow], tell: Tell | None = None) -> Iterator[dict[str, Any]]:
-    """Rows of `segments.parquet` for spans that are held in memory.
-
-    Args:
-        spans: In order.
-        tell: Is told of spans whose segments disagree, which have no rows. When None, that is an error.
-
-    Raises:
-        PackedSegmentsError: Segments disagree, and `tell` is None.
-    """
-    held, told = list(spans), tell or _raise
-    known: dict[str, Definition] = {}
-    for span in held:
-        for digest, definition in _defined(span, told).items():
-            known.setdefault(digest, definition)
-    for span in held:
-        yield from _segment_rows(span, known, told)
-
-
-def _segment_rows(span: SpanRow, known: Mapping[str, Definition], tell: Tell) -> Iterator[dict[str, Any]]:
-    try:
-        packed = unpack(span)
-        unseen = set(definitions(span))
-    except PackedSegmentsError as error:
-        tell(error)
-        return
-    if packed is None:
-        return
-    for ordinal, (digest, size, zone) in enumerate(
-        zip(packed.hashes, packed.sizes, packed.zones, strict=True)
-    ):
-        definition = known.get(digest)
-        yield {
-            "span_id": span.span_id,
-            "ordinal": ordinal,
-            "hash": digest,
-            "bytes": size,
-            "zone": zone,
-            "key": definition.key if definition else None,
-            "kind": definition.kind if definition else None,
-            "defined": digest in unseen,
-        }
-        unseen.discard(digest)
 
 
 @contextmanager
@@ -242,12 +188,13 @@ def written_tables(
     """
     partial = folder / f".{SPANS_FILE}.{os.getpid()}.part"
     try:
+        _remove_leftovers(folder)
         partial.mkdir(parents=True)
         _refuse_others(folder)
     except OSError as error:
         raise ParquetError(folder, f"cannot be written ({_reason(error)}): choose another folder") from error
     try:
-        tables = TraceTables(partial, types or {}, partition, tell or _raise, segments)
+        tables = TraceTables(partial, types or {}, partition, tell or fail, segments)
         yield tables
         tables.finish()
         _put(partial, folder)
@@ -257,8 +204,12 @@ def written_tables(
         shutil.rmtree(partial, ignore_errors=True)
 
 
-def _raise(error: ColdturnError) -> None:
-    raise error
+def _remove_leftovers(folder: Path) -> None:
+    """Remove what processes began to write there and were killed over."""
+    for leftover in folder.glob(f".{SPANS_FILE}.*.part"):
+        pid = leftover.name.removesuffix(".part").rpartition(".")[2]
+        if pid.isdecimal() and not lives(int(pid)):
+            shutil.rmtree(leftover, ignore_errors=True)
 
 
 def _reason(error: Exception) -> str:

@@ -62,11 +62,12 @@ def _remove_leftovers(path: Path) -> None:
     """Remove what processes began to write to `path` and were killed over."""
     for leftover in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
         pid = leftover.name.removesuffix(".part").rpartition(".")[2]
-        if pid.isdecimal() and not _lives(int(pid)):
+        if pid.isdecimal() and not lives(int(pid)):
             leftover.unlink(missing_ok=True)
 
 
-def _lives(pid: int) -> bool:
+def lives(pid: int) -> bool:
+    """Whether there is a process of that number."""
     try:
         os.kill(pid, 0)
     except (ProcessLookupError, OverflowError):

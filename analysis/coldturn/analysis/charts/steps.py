@@ -24,6 +24,8 @@ _WIDTH: Final = 11.0
 _LEGEND_COLUMNS: Final = 5
 _BARS_HEIGHT: Final = 1.9
 _ROW_HEIGHT: Final = 0.2
+_BARS: Final = 300
+_TURNS: Final = 120
 _SAME_SCALE: Final = 6.0
 """Panels share one scale unless the tallest bars of two differ by more than this factor."""
 
@@ -104,14 +106,25 @@ def _headline(panel: pl.DataFrame, *, name_recording: bool) -> str:
 def _draw_bars(axes: Axes, panel: pl.DataFrame, top: float | None) -> None:
     places = range(panel.height)
     read, uncached = panel["read_estimated"].to_list(), panel["uncached_estimated"].to_list()
-    axes.bar(places, read, width=0.86, color=READ_COLOUR)
-    axes.bar(places, uncached, width=0.86, bottom=read, color=UNCACHED_COLOUR)
+    if panel.height <= _BARS:
+        axes.bar(places, read, width=0.86, color=READ_COLOUR)
+        axes.bar(places, uncached, width=0.86, bottom=read, color=UNCACHED_COLOUR)
+    else:
+        _fill(axes, pl.zeros(panel.height, pl.Int64, eager=True), panel["read_estimated"], READ_COLOUR)
+        _fill(axes, panel["read_estimated"], panel["input_tokens_estimated"], UNCACHED_COLOUR)
     axes.set_ylim(0, top)
     axes.set_ylabel("estimated tokens", fontsize=8, color=_MUTED)
     axes.yaxis.set_major_locator(MaxNLocator(4, integer=True))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
     axes.grid(axis="y", color="#EEEEEE", linewidth=0.8)
     axes.set_axisbelow(True)
+
+
+def _fill(axes: Axes, low: pl.Series, high: pl.Series, colour: str) -> None:
+    """One shape for all steps, so that thousands cost no more than ten."""
+    edges = [place - 0.5 for place in range(len(low) + 1)]
+    closed = [[*side.to_list(), side[-1]] for side in (low, high)]
+    axes.fill_between(edges, closed[0], closed[1], step="post", facecolor=colour, linewidth=0)
 
 
 def _draw_marks(axes: Axes, panel: pl.DataFrame, causes: list[str]) -> None:
@@ -121,13 +134,12 @@ def _draw_marks(axes: Axes, panel: pl.DataFrame, causes: list[str]) -> None:
         axes.text(0, 0.5, "no break", fontsize=8, color=_MUTED, va="center")
         return
     axes.set_yticks(range(len(causes)), causes)
-    for x, row in enumerate(panel.iter_rows(named=True)):
-        if row["break_cause"] is None:
-            continue
+    broken = panel.with_row_index("x").filter(pl.col("break_cause").is_not_null())
+    for alike in broken.partition_by("break_zone", "break_planned", maintain_order=True):
         axes.plot(
-            x, causes.index(row["break_cause"]),
-            marker=_ZONE_MARKS.get(row["break_zone"], _OTHER_MARK), markersize=5, markeredgecolor=_INK,
-            markerfacecolor="white" if row["break_planned"] else _INK, linestyle="none", clip_on=False,
+            alike["x"].to_list(), [causes.index(cause) for cause in alike["break_cause"]],
+            marker=_ZONE_MARKS.get(alike["break_zone"][0], _OTHER_MARK), markersize=5, markeredgecolor=_INK,
+            markerfacecolor="white" if alike["break_planned"][0] else _INK, linestyle="none", clip_on=False,
         )  # fmt: skip
 
 
@@ -146,7 +158,7 @@ def _draw_turns(bars: Axes, marks: Axes, panel: pl.DataFrame) -> None:
         axes.set_xlim(-0.7, panel.height - 0.3)
         axes.spines[["top", "right"]].set_visible(False)
         axes.tick_params(colors=_MUTED, labelsize=8)
-        for x in starts[1:]:
+        for x in starts[1:] if len(starts) <= _TURNS else ():
             axes.axvline(x - 0.5, color="#DDDDDD", linewidth=0.8, zorder=0)
 
 

@@ -18,7 +18,8 @@ from coldturn.analysis.frames.further import FURTHER, SpanFacts, sent_order
 from coldturn.analysis.frames.steps import breaks_of, segments_of, steps_of, turns_of
 from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.traces.parquet import SEGMENTS, SPANS, row_of, table
-from coldturn.traces.parquet_files import SEGMENTS_FILE, SPANS_FILE, scan_table, segment_rows
+from coldturn.traces.parquet_files import SEGMENTS_FILE, SPANS_FILE, scan_table
+from coldturn.traces.segment_rows import segment_rows
 from coldturn.traces.span_reader import SpanRow
 
 
