@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.exchanges import ANTHROPIC, CHAT, exchange, words
+from coldturn.analysis.curves.block_trace import BlockEstimation, BlockRequest
 from coldturn.analysis.entries.ceiling import Ceiling
 from coldturn.analysis.estimates.estimation import Estimation
 from coldturn.analysis.estimates.estimator import RequestEstimator
+from coldturn.analysis.estimates.registry import shipped
+from coldturn.analysis.estimates.report import EstimateReport, RequestEstimate
 from coldturn.analysis.estimates.shares import WHOLE, Share, Spool
+from coldturn.reference.prefix.model import Zone
 
 
 def test_every_scope_is_in_one_share() -> None:
@@ -59,6 +65,31 @@ def test_a_pass_follows_only_its_scopes() -> None:
             assert estimation.report.totals.requests == 0
     assert sum(map(len, followed)) == len(set.union(*followed)) == 20
     assert all(followed)
+
+
+def test_requests_known_by_their_counts_are_told_by_the_first_share_alone() -> None:
+    body = {"model": "gpt-4o", "messages": [{"role": "user", "content": words(2_000, "one")}]}
+    log = [replace(exchange(body, CHAT, {"prompt_tokens": 2_000}), parts_missing=frozenset({Zone.TOOLS}))] * 3
+    told = []
+    for number in range(2):
+        with Spool() as spool:
+            estimation = Estimation(RequestEstimator(), share=Share(number, 2), spool=spool)
+            for one in log:
+                estimation.add(one)
+            told.append(len(list(spool.read())))
+    assert told == [3, 0]
+
+
+def test_a_cache_with_a_capacity_is_followed_by_the_first_share_alone() -> None:
+    rules = shipped().named("vllm")
+    parameters = rules.parameters.model_copy(update={"capacity": 2})
+    read = []
+    for number in range(2):
+        trace = BlockEstimation("trace", rules, parameters, EstimateReport(), Share(number, 2))
+        row = trace.estimate(BlockRequest(0, 0.0, 16, [5]))
+        assert isinstance(row, RequestEstimate)
+        read.append(row.read_estimated)
+    assert read == [0, None]
 
 
 def test_a_spool_gives_back_what_it_took_and_leaves_no_file() -> None:

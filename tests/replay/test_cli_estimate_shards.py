@@ -146,6 +146,15 @@ def test_the_rows_that_are_put_together_say_something(run: Run, folder: Path) ->
     assert any(row["read_estimated"] < row["ceiling_estimated"] for row in rows)
 
 
+@pytest.mark.parametrize("model", ["unheard-of", "nor-of-this", "or-that"])
+def test_what_cannot_be_evaluated_is_so_in_any_share(run: Run, tmp_path: Path, model: str) -> None:
+    (tmp_path / "log.jsonl").write_text(_request(model, CHAT, ["hi"], status=200) + "\n")
+    for shards in range(1, 4):
+        ran = run("estimate", "log.jsonl", "--shards", str(shards))
+        assert ran.code == 3
+        assert ran.err.count("cannot evaluate") == 1
+
+
 @pytest.mark.parametrize("text", [_recording(3), _blocks(3), ""], ids=["calls", "blocks", "nothing"])
 def test_standard_input_is_read_once_and_kept(run: Run, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     def piped(*more: str) -> object:
