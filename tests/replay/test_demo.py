@@ -101,7 +101,7 @@ def test_every_recorded_exchange_is_played_under_every_policy(policies: dict[str
 @pytest.mark.requirement("REP-7")
 def test_two_runs_write_the_same_bytes(read: Ran, parsed: Ran) -> None:
     traces = {f"demo.{name}.jsonl" for name in DEMO_POLICIES}
-    assert set(read.traces) == {*traces, "demo.catalog-in-suffix.requests.ndjson"}
+    assert set(read.traces) == {*traces, "demo.catalog-in-suffix.requests.ndjson", "report.html"}
     assert read.traces == parsed.traces
 
 

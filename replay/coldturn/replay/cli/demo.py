@@ -11,13 +11,16 @@ from typing import Annotated
 
 import typer
 
+from coldturn.analysis.report.page import write_report
 from coldturn.replay.cli.common import print_json, say, stdout
 from coldturn.replay.cli.options import Json
 from coldturn.replay.runs.demo import AFTER, BEST, DEMO_POLICIES, LABEL, ablate_demo, replay_demo, told
+from coldturn.replay.runs.page import page_data
 from coldturn.replay.runs.report import ablation_table, comparison_table, connection_lines, playback_line
 from coldturn.replay.runs.results import RecordingResult, ReplayReport
 from coldturn.replay.runs.runner import requests_file
 
+PAGE = "report.html"
 _WIDTH = 100
 
 
@@ -33,7 +36,8 @@ def demo(
     """Replay the recording that ships with coldturn under four policies, and compare them.
 
     An agent reviews a small repository with five MCP servers, one of 235 tools. Nothing is spawned and no
-    network is used: servers answer as recorded. DIR gets a trace per policy, and one policy's requests.
+    network is used: servers answer as recorded. DIR gets a trace per policy, one policy's requests, and
+    a page that shows them.
 
     Examples:
         coldturn demo
@@ -45,10 +49,16 @@ def demo(
     under = f"{BEST} and its variants" if ablate else ", ".join(DEMO_POLICIES)
     say(f"replaying the recording that ships with coldturn under {under}")
     result = ablate_demo(out) if ablate else replay_demo(out)
+    if not ablate:
+        _write_page(result, out)
     if json:
         print_json(ReplayReport([result]).as_json())
     else:
         stdout().print("\n".join(_text(result, out)))
+
+
+def _write_page(result: RecordingResult, out: Path) -> None:
+    write_report(page_data(ReplayReport([result])), out / PAGE, "The recording that ships with coldturn")
 
 
 def _text(result: RecordingResult, out: Path) -> list[str]:
@@ -87,6 +97,7 @@ def _wrapped(sentence: str) -> str:
 def _next_commands(out: Path) -> list[str]:
     requests, traces = quote(str(requests_file(out, LABEL, AFTER))), quote(str(out))
     return [
+        f"  {out / PAGE}    # the same as a page: open it in a browser",
         f"  {_typed('coldturn')} explain {requests}    # each break of {AFTER}: was and now",
         f"  {_typed('coldturn')} notebook policy {traces}    # requests as bars, policy by policy",
     ]
