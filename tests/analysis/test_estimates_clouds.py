@@ -90,8 +90,8 @@ def test_what_a_conversation_of_the_provider_holds_is_not_known() -> None:
         [row] = rows([exchange(body, OPENAI, {"input_tokens": 3_000})])
         assert row.read_estimated is None
         assert "earlier_response_missing" in row.flags
-    body = {"model": "gpt-5.6", "conversation": None, "input": "and now?"}
-    [row] = rows([exchange(body, OPENAI, {"input_tokens": 3_000})])
+    nothing: dict[str, Any] = {"model": "gpt-5.6", "conversation": None, "input": "and now?"}
+    [row] = rows([exchange(nothing, OPENAI, {"input_tokens": 3_000})])
     assert row.read_estimated == 0
 
 
