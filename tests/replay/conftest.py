@@ -13,7 +13,7 @@ from coldturn.replay.capture.recorder import Recorder
 from coldturn.replay.capture.transport import SyncCaptureTransport
 from live_program import Launch, launcher
 
-Exchange: TypeAlias = tuple[float, str, Mapping[str, Any], Mapping[str, Any] | str]
+Exchange: TypeAlias = tuple[float, str, Mapping[str, Any], Mapping[str, Any] | str | bytes]
 """Seconds since the start, URL, request and answer: a JSON value, or text for a stream of events."""
 
 WriteTape: TypeAlias = Callable[..., Path]
