@@ -9,14 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coldturn.analysis.estimates.longest_prefix import (
-    GRID_TOKENS,
-    LONGEST_PREFIX,
-    MINIMUM_TOKENS,
-    LongestPrefix,
-    StepEstimate,
-)
-from coldturn.analysis.estimates.registry import shipped
+from coldturn.analysis.estimates import longest_prefix
+from coldturn.analysis.estimates.longest_prefix import LONGEST_PREFIX, LongestPrefix, StepEstimate
+from coldturn.analysis.estimates.registry import Registry, shipped
 from coldturn.analysis.frames.frames import steps
 from coldturn.analysis.rates import format_rate, rate
 from coldturn.reference.prefix.ledger import ledger_of
@@ -182,6 +177,14 @@ def test_a_rate_is_a_fraction_or_unknown() -> None:
     assert rate(None, 4) is rate(1, 0) is rate(1, None) is None
 
 
-def test_the_registry_and_replays_mean_the_same_rule() -> None:
-    parameters = shipped().named(LONGEST_PREFIX).parameters
-    assert (parameters.minimum, parameters.granularity) == (MINIMUM_TOKENS, GRID_TOKENS)
+def test_the_rule_is_the_registrys(monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = shipped().named(LONGEST_PREFIX)
+    other = rules.model_copy(
+        update={"parameters": rules.parameters.model_copy(update={"minimum": 1_152, "granularity": 256})}
+    )
+    monkeypatch.setattr(longest_prefix, "shipped", lambda: Registry([other]))
+    rule = LongestPrefix()
+    feed(rule, [A, B])
+    # 1,152 in common: no multiple of 256 from 1,152 on.
+    assert numbers(feed(rule, [A, B, C])) == (1_652, 1_152, 0, 1_652)
+    assert feed(rule, [A, B, C]).read_estimated == 1_536

@@ -1,14 +1,18 @@
-"""Estimated cache reads by one simple rule: what replays and frames show; provider rules are `entries`."""
+"""Estimated cache reads by one simple rule of the registry, fed from segments: for replays and frames."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Final
 
 import xxhash
 
+from coldturn.analysis.entries.ceiling import Ceiling
+from coldturn.analysis.entries.request import CacheRequest, Key, Partial, Simulator
+from coldturn.analysis.estimates.registry import shipped
+from coldturn.analysis.estimates.simulate import simulator
 from coldturn.analysis.rates import rate
 from coldturn.reference.prefix.ledger import Ledger
 from coldturn.reference.tokens import EstimatedTokens, estimate_tokens
@@ -16,8 +20,6 @@ from coldturn.reference.tokens import EstimatedTokens, estimate_tokens
 LONGEST_PREFIX: Final = "longest-prefix-1024-128"
 """Name of the rule, as it stands in JSON and in tables."""
 
-MINIMUM_TOKENS: Final = 1_024
-GRID_TOKENS: Final = 128
 _DIGEST_BYTES: Final = 8
 
 
@@ -52,13 +54,16 @@ class LongestPrefix:
     rule with other figures. A first, simple rule: lifetimes, evictions, markers and hidden system messages
     are left out, and tokens are estimated from bytes.
 
+    Its figures and its cache are those of the registry's entry of that name.
+
     Feed it every request once, in the order in which they were sent.
     """
 
     name = LONGEST_PREFIX
 
     def __init__(self) -> None:
-        self._chains: dict[str, set[bytes]] = {}
+        self._rules = shipped().named(LONGEST_PREFIX)
+        self._scopes: dict[str, _Scope] = {}
 
     def step(self, ledger: Ledger, common_bytes: int, scope: str) -> StepEstimate:
         """Estimate the next request from its ledger.
@@ -83,14 +88,38 @@ class LongestPrefix:
                 has had a request before.
             scope: What can share a cache.
         """
-        first = scope not in self._chains
-        seen = self._chains.setdefault(scope, set())
-        ends = [0, *accumulate(sizes)]
-        chain = _chain(digests)
-        shared = next((i for i, link in enumerate(chain) if link not in seen), len(chain))
-        seen.update(chain[shared:])
-        common = 0 if first else min(max(ends[shared], common_bytes), ends[-1])
-        return _estimate(ends[-1], common)
+        known = self._scopes.get(scope)
+        if known is None:
+            known = self._scopes[scope] = _Scope(simulator(self._rules))
+        ends = [estimate_tokens(size) for size in accumulate(sizes)]
+        common = estimate_tokens(min(common_bytes, sum(sizes)))
+        return known.observe(_chain(digests), ends, common)
+
+
+@dataclass(slots=True)
+class _Scope:
+    """What can share a cache: the cache by the rule, and one without bounds.
+
+    Attributes:
+        latest: Stands for all of the request before.
+    """
+
+    cache: Simulator
+    ceiling: Ceiling = field(default_factory=Ceiling)
+    latest: Key | None = None
+
+    def observe(
+        self, keys: list[bytes], ends: list[EstimatedTokens], common: EstimatedTokens
+    ) -> StepEstimate:
+        tokens = ends[-1] if ends else EstimatedTokens(0)
+        partial = None if self.latest is None else Partial(self.latest, common)
+        shared = self.ceiling.observe(keys)
+        ceiling = max(ends[shared - 1] if shared else EstimatedTokens(0), partial.tokens if partial else 0)
+        read = self.cache.observe(CacheRequest(keys, ends, partial=partial)).read
+        self.latest = keys[-1] if keys else self.latest
+        return StepEstimate(
+            tokens, EstimatedTokens(ceiling), EstimatedTokens(read), EstimatedTokens(tokens - read)
+        )
 
 
 def _chain(digests: Sequence[bytes]) -> list[bytes]:
@@ -101,9 +130,3 @@ def _chain(digests: Sequence[bytes]) -> list[bytes]:
         rolling.update(digest[:_DIGEST_BYTES])
         links.append(rolling.digest())
     return links
-
-
-def _estimate(size: int, common: int) -> StepEstimate:
-    tokens, ceiling = estimate_tokens(size), estimate_tokens(common)
-    read = 0 if ceiling < MINIMUM_TOKENS else ceiling - ceiling % GRID_TOKENS
-    return StepEstimate(tokens, ceiling, EstimatedTokens(read), EstimatedTokens(tokens - read))
