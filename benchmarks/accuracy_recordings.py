@@ -94,8 +94,7 @@ def section(report: EstimateReport) -> Iterator[str]:
     yield (
         "Left out: "
         + ", ".join(f"{count} x `{kind}`" for kind, count in sorted(unread.items(), key=str))
-        + " (what these mean: [errors.md](errors.md)). Formats that are not read, such as Bedrock's "
-        "Converse and Gemini's own, are among them."
+        + " (what these mean: [errors.md](errors.md))."
     )
 
 

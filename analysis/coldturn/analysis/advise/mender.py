@@ -76,7 +76,7 @@ class Mender:
         if not mine and kept is None and not self._everywhere:
             return compared.request, compared.parent_request
         parts = self._cutter.cut(source, compared.number)
-        if parts is None or compared.request.previous_response_id is not None:
+        if parts is None or compared.request.by_reference:
             return compared.request, compared.parent_request
         if kept is None and compared.parent is not None and compared.parent_request is not None:
             was = self._cutter.cut(source, compared.parent)

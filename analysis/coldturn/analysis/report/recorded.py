@@ -198,10 +198,10 @@ def _common(seen: Compared, kept: int) -> tuple[int | None, bool]:
         return seen.found.offset, True
     parent, request = seen.parent_request, seen.request
     same_text = seen.found is None or seen.found.zone in _NO_TEXT
-    if same_text and request.previous_response_id is None and kept == len(parent.contents) - 1:
+    if same_text and not request.by_reference and kept == len(parent.contents) - 1:
         # A last text that goes on is no break: the parent is held to its end.
         return min(parent.content_bytes, request.content_bytes), True
-    whole = kept == len(parent.contents) or request.previous_response_id is not None
+    whole = kept == len(parent.contents) or request.by_reference
     return request.totals.bytes[kept], whole
 
 
