@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from coldturn.analysis.estimates.estimation import Estimation
 from coldturn.analysis.estimates.estimator import RequestEstimator
 from coldturn.analysis.estimates.registry import shipped
 from coldturn.analysis.estimates.report import EstimateReport, Flag
+from coldturn.reference.prefix.model import Zone
 from coldturn.traces.exchange import EntryError
 
 
@@ -119,6 +121,23 @@ def test_times_that_go_back_are_counted_and_do_not_make_the_cache_younger() -> N
     assert [row.read_estimated for row in found.requests] == [0, 1_920, 0]
 
 
+def test_counts_that_cannot_be_are_counted_and_left_out() -> None:
+    sent = chat("gpt-4o", A)
+    odd = [used(-5), used(2_000, -7), used(2_000, 9_000), {**used(2_000, 1_920), "completion_tokens": -1}]
+    found = report([exchange(sent, CHAT, usage, started=0.0) for usage in odd])
+    assert found.as_json()["totals"]["flags"] == {"negative_count": 3, "read_exceeds_input": 1}
+    reported = [(row.input_reported, row.read_reported) for row in found.requests]
+    assert reported == [(None, None), (2_000, None), (None, None), (2_000, 1_920)]
+    assert found.totals.hit_rate_reported == 1_920 / 2_000
+    assert found.validation.n == 1
+
+
+def test_a_session_with_a_negative_count_is_flagged_too() -> None:
+    one = exchange(chat("gpt-4o", A), CHAT, used(2_000, -7), started=0.0)
+    found = report([replace(one, parts_missing=frozenset({Zone.TOOLS}))])
+    assert found.as_json()["totals"]["flags"] == {"negative_count": 1, "prefix_unknown": 1}
+
+
 def test_requests_in_parallel_miss_until_the_first_answer_begins() -> None:
     sent = chat("gpt-4o", A)
     times = ((0.0, 2.0), (0.5, 2.5), (1.9, 3.0), (2.0, 4.0))
@@ -166,7 +185,6 @@ def test_deepseek_reads_on_behind_its_own_answer() -> None:
         (1_920, "equal"),
         (1_792, "within_block"),
         (1_024, "provider_read_less"),
-        (2_400, "warm_before_recording"),
     ],
 )
 def test_a_difference_is_named(reported: int, kind: str) -> None:
@@ -177,6 +195,11 @@ def test_a_difference_is_named(reported: int, kind: str) -> None:
     found = report(log)
     assert str(found.requests[1].difference) == kind
     assert found.validation.total_error == (1_920 - reported) / reported
+
+
+def test_a_read_of_what_nothing_had_sent_found_the_cache_warm() -> None:
+    found = report([exchange(chat("gpt-4o", A), CHAT, used(2_000, 1_920))])
+    assert str(found.requests[0].difference) == "warm_before_recording"
 
 
 def test_reading_more_than_the_rules_allow_is_told_apart_from_a_warm_start() -> None:

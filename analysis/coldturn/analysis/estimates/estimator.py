@@ -85,9 +85,10 @@ class RequestEstimator:
             ParameterError: The user's parameters do not fit the rules.
             UnknownRulesError: There are no rules of the name that was given.
         """
-        usage = usage_of(exchange, reply)
+        told = usage_of(exchange, reply)
         if exchange.parts_missing:
-            return self._by_counts(exchange, request, usage, parent, lineage, number)
+            return self._by_counts(exchange, request, told, parent, lineage, number)
+        usage = told.trusted()
         scope, opened = self._scope(exchange, request)
         earlier = self._chains.earlier(request)
         self._chains.answered(request, earlier or (), reply)
@@ -115,6 +116,8 @@ class RequestEstimator:
             Flag.CONTESTED: contested,
             Flag.REASONING_INVALIDATED: broken is not None and _loses_reasoning(scope, broken, layout),
             Flag.HIDDEN_INPUT: _has_hidden_input(usage, layout, self._options.weigh),
+            Flag.READ_EXCEEDS_INPUT: told.exceeds_input,
+            Flag.NEGATIVE_COUNT: told.negative,
         }
         row = RequestEstimate(
             source=exchange.source,
@@ -178,9 +181,14 @@ class RequestEstimator:
         self._counted[id(request.contents)] = record
         goes_on = parent is not None and request.contents[: len(parent.contents)] == parent.contents
         before = self._counted.get(id(parent.contents)) if parent is not None and goes_on else None
-        flags = () if exchange.started is not None else (Flag.NO_TIME,)
+        flags = {Flag.NO_TIME: exchange.started is None, Flag.NEGATIVE_COUNT: usage.negative}
         told = self._numbers.compare(
-            record, before, number=number, surface=request.surface, url=exchange.url, flags=flags
+            record,
+            before,
+            number=number,
+            surface=request.surface,
+            url=exchange.url,
+            flags=[flag for flag, holds in flags.items() if holds],
         )
         if told.row.input_reported is not None:
             return told

@@ -33,6 +33,7 @@ class Flag(StrEnum):
     HIDDEN_INPUT = "hidden_input"
     PREFIX_UNKNOWN = "prefix_unknown"
     READ_EXCEEDS_INPUT = "read_exceeds_input"
+    NEGATIVE_COUNT = "negative_count"
 
 
 class Difference(StrEnum):

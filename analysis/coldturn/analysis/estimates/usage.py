@@ -8,7 +8,7 @@ OpenAI and Gemini inside it, DeepSeek as hits and misses. Surfaces that we decod
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from coldturn.analysis.rates import rate
@@ -34,6 +34,7 @@ class ProviderUsage:
     Attributes:
         input: The whole input, read and written tokens included.
         written_long: The part of `written` with a long lifetime.
+        negative: Whether a count was below zero, which is taken for not reported.
     """
 
     input: ReportedTokens | None = None
@@ -41,6 +42,16 @@ class ProviderUsage:
     written: ReportedTokens | None = None
     written_long: ReportedTokens | None = None
     output: ReportedTokens | None = None
+    negative: bool = False
+
+    @property
+    def exceeds_input(self) -> bool:
+        """Whether more was read or written than was sent: such counts are no truth of anything."""
+        return self.input is not None and (self.read or 0) + (self.written or 0) > self.input
+
+    def trusted(self) -> ProviderUsage:
+        """The same without counts that contradict each other."""
+        return ProviderUsage(output=self.output, negative=self.negative) if self.exceeds_input else self
 
     @property
     def fresh(self) -> ReportedTokens | None:
@@ -58,8 +69,16 @@ def normalise(raw: Mapping[str, Any]) -> ProviderUsage | None:
     """
     for known, read in _SHAPES:
         if known in raw:
-            return read(raw)
+            return replace(read(raw), negative=_any_negative(raw))
     return None
+
+
+def _any_negative(raw: Mapping[str, Any]) -> bool:
+    """Whether a count is below zero, in the object or in the details within it."""
+    return any(
+        _any_negative(value) if isinstance(value, Mapping) else isinstance(value, int | float) and value < 0
+        for value in raw.values()
+    )
 
 
 def from_bedrock_headers(headers: Mapping[str, str]) -> ProviderUsage | None:

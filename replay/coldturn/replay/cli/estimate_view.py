@@ -38,6 +38,7 @@ _FLAG_WORDS = {
     Flag.HIDDEN_INPUT: "the provider counts much more than was sent",
     Flag.PREFIX_UNKNOWN: "nothing tells which earlier request it repeats, as of the first of a conversation",
     Flag.READ_EXCEEDS_INPUT: "more was read or written than was sent; left out of all sums",
+    Flag.NEGATIVE_COUNT: "a count of the provider's is below zero; taken for not reported",
 }
 
 
