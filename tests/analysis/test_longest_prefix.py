@@ -74,6 +74,9 @@ def test_common_bytes_refine_the_place_within_a_segment() -> None:
     rule = LongestPrefix()
     feed(rule, [A, b"tail " * 200])
     assert feed(rule, [A, b"tail " * 100 + b"other " * 100], common=4_596).ceiling_estimated == 1_149
+    # 1,175 tokens in common are a step more than the segment in front holds.
+    assert numbers(feed(rule, [A, b"tail " * 120 + b"more"], common=4_700)) == (1_175, 1_175, 1_152, 23)
+    assert numbers(feed(rule, [A], common=99_999)) == (1_024, 1_024, 1_024, 0)
 
 
 def test_another_scope_shares_nothing_whatever_was_compared() -> None:
