@@ -66,6 +66,7 @@ class BlockEstimation:
         self._report = report
         self._share = share
         self._bounded = parameters.capacity is not None
+        self._follows = rules is not None and (share.first or not self._bounded)
         self._latest: float | None = None
         self._count = 0
 
@@ -110,14 +111,16 @@ class BlockEstimation:
 
     def _leading(self, item: BlockRequest, now: float) -> tuple[int, EstimatedTokens | None]:
         """Leading blocks that were ever seen, and the tokens that the rules let the request read."""
-        share, ceiling = self._share, self._ceiling.observe
-        held = partial(self._cache.observe, now=now)
-        if self._rules is None or (self._bounded and not share.first):
-            (shared,) = share.leading(item.blocks, ceiling)
-            return shared, None
-        if self._bounded:
-            (shared,) = share.leading(item.blocks, ceiling)
-            known = held(item.blocks)
+        blocks, ceiling, held = item.blocks, self._ceiling.observe, partial(self._cache.observe, now=now)
+        known = None
+        if not self._follows:
+            (shared,) = self._share.leading(blocks, ceiling)
+        elif self._bounded or self._share.of == 1:
+            (shared,) = self._share.leading(blocks, ceiling)
+            known = held(blocks)
         else:
-            shared, known = share.leading(item.blocks, ceiling, held)
-        return shared, EstimatedTokens(self._grid.read(min(known * self._block, item.tokens), item.tokens))
+            shared, known = self._share.leading(blocks, ceiling, held)
+        return shared, None if known is None else self._tokens(known, item.tokens)
+
+    def _tokens(self, known: int, tokens: int) -> EstimatedTokens:
+        return EstimatedTokens(self._grid.read(min(known * self._block, tokens), tokens))

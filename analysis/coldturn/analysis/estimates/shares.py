@@ -50,16 +50,14 @@ class Share:
         """Whether a scope is in this share."""
         return self.of == 1 or xxh3_64_intdigest("\0".join(scope).encode()) % self.of == self.number
 
-    def leading(self, blocks: Sequence[int], *observers: Callable[[Sequence[int]], int]) -> Iterator[int]:
+    def leading(self, blocks: Sequence[int], *observers: Callable[[Sequence[int]], int]) -> list[int]:
         """How many leading blocks each observer finds, as far as the blocks of this share tell."""
         if self.of == 1:
-            yield from (observe(blocks) for observe in observers)
-            return
+            return [observe(blocks) for observe in observers]
         own = [place for place, block in enumerate(blocks) if block % self.of == self.number]
         keys = [blocks[place] for place in own]
-        for observe in observers:
-            found = observe(keys)
-            yield own[found] if found < len(own) else len(blocks)
+        ends = [*own, len(blocks)]
+        return [ends[observe(keys)] for observe in observers]
 
 
 WHOLE: Final = Share()
