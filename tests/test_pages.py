@@ -24,3 +24,12 @@ def test_every_page_with_commands_is_among_them() -> None:
         if re.search(r"^<!-- run", path.read_text(encoding="utf-8"), re.MULTILINE)
     }
     assert found == set(update_pages.PAGES)
+
+
+def test_a_page_with_another_output_is_noticed() -> None:
+    page = "<!-- run: echo new -->\n```console\n$ echo new\nold\n```\n<!-- /run -->\n"
+    assert update_pages.with_outputs(page) == page.replace("old", "new")
+    with pytest.raises(ValueError, match="ended with 0"):
+        update_pages.with_outputs(page.replace("run: ", "run 1: "))
+    with pytest.raises(ValueError, match="no <!-- /run -->"):
+        update_pages.with_outputs(page.replace("<!-- /run -->", ""))
