@@ -1,4 +1,4 @@
-"""docs/frames.md, docs/chart.md and docs/notebook.md show what their functions give; commands: test_pages.py."""
+"""docs/frames.md, docs/chart.md and docs/notebook.md show what functions give; commands: test_pages.py."""
 
 from __future__ import annotations
 
