@@ -54,7 +54,7 @@ def by_pages() -> RequestEstimator:
 
 
 def advised(bodies: Sequence[Body], url: str = RULES, every: float = 10.0) -> Advice:
-    estimators = by_pages if url == RULES else RequestEstimator
+    estimators = RequestEstimator if url == CLAUDE else by_pages
     return advise(exchanges(bodies, url=url, every=every), estimators)
 
 
@@ -346,3 +346,44 @@ def test_the_shape(count: int) -> None:
     }  # fmt: skip
     assert 0 <= row["hit_rate_before_estimated"] < row["hit_rate_after_estimated"] < 1
     assert document["errors"] == []
+
+
+def gemini(tools: Callable[[int], list[str]]) -> list[Body]:
+    bodies = []
+    for number in range(4):
+        said = [{"role": "user", "parts": [{"text": f"Question {one}"}]} for one in range(number + 1)]
+        declared = [{"name": name, "description": PAD[:300]} for name in tools(number)]
+        system = {"parts": [{"text": PAD * 6}]}
+        bodies.append(
+            {"systemInstruction": system, "tools": [{"functionDeclarations": declared}], "contents": said}
+        )
+    return bodies
+
+
+def converse(tools: Callable[[int], list[str]]) -> list[Body]:
+    bodies = []
+    for number in range(4):
+        said = [{"role": "user", "content": [{"text": f"Question {one}"}]} for one in range(number + 1)]
+        specs = [{"toolSpec": {"name": name, "description": PAD[:300]}} for name in tools(number)]
+        bodies.append({"system": [{"text": PAD * 6}], "toolConfig": {"tools": specs}, "messages": said})
+    return bodies
+
+
+@pytest.mark.parametrize(
+    ("made", "url"),
+    [
+        (gemini, "https://h.example/models/m:generateContent"),
+        (converse, "https://h.example/model/m/converse"),
+    ],
+)
+def test_tools_that_stand_deeper_in_a_body_are_mended_too(
+    made: Callable[[Callable[[int], list[str]]], list[Body]], url: str
+) -> None:
+    names = ["read", "write", "search"]
+    pinned = advised(made(lambda _: names), url=url).before.read
+    shuffled = remedy(advised(made(lambda n: names if n % 2 else names[::-1]), url=url), "tool_order")
+    assert shuffled.after is not None
+    assert shuffled.before.read < shuffled.after.read == pinned
+    grown = remedy(advised(made(lambda n: names if n < 2 else [*names, "late"]), url=url), "tool_added")
+    assert grown.after is not None
+    assert grown.before.read < pinned <= grown.after.read

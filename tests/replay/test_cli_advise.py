@@ -99,3 +99,9 @@ def test_one_bad_entry_does_not_hide_the_rest(tmp_path: Path, run: Run) -> None:
 
 def test_an_advice_of_nothing_says_so() -> None:
     assert advice_text(Advice(), 1) == "1 request: nothing to mend"
+
+
+def test_prompts_that_are_too_short_say_why_nothing_is_gained(tmp_path: Path, run: Run) -> None:
+    path = written(tmp_path / "r.jsonl")
+    path.write_text(path.read_text().replace(PAD, ""))
+    assert "Nothing is read whatever is mended" in run("advise", str(path)).out

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -55,7 +55,7 @@ class Cut:
 
     Attributes:
         members: JSON of every top-level member, in the order in which they were sent.
-        items: Elements by top-level key, in render order.
+        items: Elements by top-level key (or a dotted path of two keys), in render order.
         single: Keys whose value is one element and no list.
         tools: The key of the tools array, where there is one.
     """
@@ -105,12 +105,14 @@ class Cutter:
         tools = None
         for placed in request.whole().groups:
             key = placed.group.key
-            if key not in members:
+            if not _holds(members, key):
                 return None
             items[key] = [
                 self._item(element, request.body[placed.start(index) : placed.end(index)])
                 for index, element in enumerate(placed.elements)
             ]
+            if placed.group.zone is Zone.TOOLS and request.surface is Surface.GENERATE_CONTENT:
+                items[key] = [one for item in items[key] for one in _declarations(item)]
             if not placed.listed:
                 single.add(key)
             if placed.group.zone is Zone.TOOLS:
@@ -122,6 +124,19 @@ class Cutter:
         if known is None:
             known = self._items[element] = Item(element.content.digest, raw)
         return known
+
+
+def _declarations(item: Item) -> Iterator[Item]:
+    """A Gemini tool that declares several functions, as tools that declare one each: they render the same."""
+    for name in ("functionDeclarations", "function_declarations"):
+        declared = item.value.get(name) if isinstance(item.value, dict) else None
+        if isinstance(declared, list) and len(declared) > 1:
+            rest = {key: one for key, one in item.value.items() if key != name}
+            yield from (item_of({name: [one]}) for one in declared)
+            if rest:
+                yield item_of(rest)
+            return
+    yield item
 
 
 def item_of(value: Json) -> Item:
@@ -140,9 +155,26 @@ def joined(parts: Cut, items: Mapping[str, Sequence[Item]], settings: Mapping[st
     members: dict[str, bytes | None] = {**parts.members, **settings}
     for key, some in items.items():
         alone = key in parts.single and len(some) == 1
-        members[key] = some[0].raw if alone else b"[" + b",".join(one.raw for one in some) + b"]"
+        value = some[0].raw if alone else b"[" + b",".join(one.raw for one in some) + b"]"
+        outer, _, inner = key.partition(".")
+        members[outer] = _object({**object_parts(members[outer] or b"{}"), inner: value}) if inner else value
+    return _object(members)
+
+
+def _object(members: Mapping[str, bytes | None]) -> bytes:
     sent = (dumped(key) + b":" + raw for key, raw in members.items() if raw is not None)
     return b"{" + b",".join(sent) + b"}"
+
+
+def _holds(members: Mapping[str, bytes], key: str) -> bool:
+    """Whether a key, or a dotted path of two, stands in a body."""
+    outer, _, inner = key.partition(".")
+    if outer not in members or not inner:
+        return outer in members
+    try:
+        return inner in object_parts(members[outer])
+    except NotJsonError:
+        return False
 
 
 def note(surface: Surface, text: str) -> Item:

@@ -10,7 +10,7 @@ from coldturn.analysis.advise.ways import PLACEMENT, WAYS
 from coldturn.analysis.breaks.findings import Finding, Verdict
 from coldturn.reference.prefix.causes.align import Gap
 
-_PATH = re.compile(r"\$\.([A-Za-z_]+)(?:\[(\d+)\])?")
+_PATH = re.compile(r"\$\.(toolConfig\.tools|[A-Za-z_]+)(?:\[(\d+)\])?")
 
 
 @dataclass(frozen=True, slots=True)

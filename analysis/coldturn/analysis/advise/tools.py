@@ -73,7 +73,9 @@ def _named(items: Sequence[Item]) -> dict[str, Item]:
 def _name(value: Json) -> str:
     if not isinstance(value, dict):
         return repr(value)
-    for inner in (value, value.get("function"), value.get("toolSpec")):
+    declared = value.get("functionDeclarations", value.get("function_declarations"))
+    only = declared[0] if isinstance(declared, list) and len(declared) == 1 else None
+    for inner in (value, value.get("function"), value.get("toolSpec"), only):
         if isinstance(inner, dict) and isinstance(inner.get("name"), str):
             return str(inner["name"])
     return str(value.get("type", ""))

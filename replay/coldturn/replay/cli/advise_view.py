@@ -23,7 +23,13 @@ def advice_text(advice: Advice, requests: int) -> str:
         "",
         *_table(_rows(advice)),
     ]
-    if advice.together is not None:
+    if not any(sums.read for sums in _all(advice)):
+        lines += [
+            "",
+            "Nothing is read whatever is mended: by the rules these prompts are too short to be kept,",
+        ]
+        lines += ["or nothing marks what to keep."]
+    elif advice.together is not None:
         lines += [
             "",
             "Each row mends one cause alone, so rows do not add up: what stands behind one shows next.",
@@ -33,6 +39,13 @@ def advice_text(advice: Advice, requests: int) -> str:
     lines += ["", "Not simulated:"] if unsimulated else []
     lines += [f"  {one.cause}: {one.remedy or one.way.wire}" for one in unsimulated]
     return "\n".join(lines)
+
+
+def _all(advice: Advice) -> Iterator[Sums]:
+    yield advice.before
+    yield from (one.after for one in advice.remedies if one.after is not None)
+    if advice.together is not None:
+        yield advice.together
 
 
 def _rows(advice: Advice) -> Iterator[tuple[str, ...]]:
