@@ -34,6 +34,19 @@ def test_a_mark_with_a_reason_lets_a_test_move_its_prefix(
     assert project.pytest("--coldturn=check", "-n1").code == 0
 
 
+def test_a_mark_on_an_accepted_break_does_not_mend_it(
+    project: Project, vcr_tests: Callable[..., None]
+) -> None:
+    vcr_tests("broken")
+    project.broken(BROKEN)
+    project.pytest("--coldturn=create")
+    accepted = project.recordings()[BROKEN]["breaks"]
+    vcr_tests("broken", before=MOVES.format("the catalogue grows here"))
+    assert "mended since" not in project.pytest("--coldturn=check").out
+    assert project.pytest("--coldturn=fix,trim").code == 0
+    assert project.recordings()[BROKEN]["breaks"] == accepted != []
+
+
 def test_a_mark_without_a_reason_is_refused_at_collection(project: Project) -> None:
     marks = ['(reason="")', '(reason="  ")', "", '("a reason")', '(reason="a", b=1)', "(reason=None)"]
     tests = [

@@ -479,3 +479,52 @@ def test_in_ci_a_baseline_is_rewritten_only_with_a_word(run: Run, monkeypatch: p
     assert ran.code == 0
     assert "gates nothing" in ran.err
     assert "gates nothing" not in run("check", "a.jsonl", "--create").err
+
+
+def behind_a_clock(*, clock: bool) -> None:
+    """A log whose third request has lost a thought, behind instructions that may hold a clock."""
+    thought = {"type": "reasoning", "id": "rs", "summary": [], "encrypted_content": "x" * 900}
+    said = [{"role": "user", "content": word * 300} for word in ("one ", "two ", "three ")]
+    inputs = [said[:1], [said[0], thought, said[1]], said]
+    write(
+        "a.jsonl",
+        *(
+            {
+                "model": "gpt-5.5",
+                "instructions": f"It is 10:0{at if clock else 0}:07 UTC.\n\n## Rules\n{'Be brief. ' * 60}",
+                "input": given,
+            }
+            for at, given in enumerate(inputs)
+        ),
+    )
+
+
+def known() -> list[tuple[str, list[int]]]:
+    (line,) = lock()["recordings"]
+    return [(one["cause"], one["requests"]) for one in line["breaks"]]
+
+
+@pytest.mark.parametrize("words", [("--fix",), ("--fix", "--trim")])
+def test_an_accepted_break_that_another_hides_is_not_mended(run: Run, words: tuple[str, ...]) -> None:
+    behind_a_clock(clock=False)
+    run("check", "a.jsonl", "--create", "--no-lint")
+    assert known() == [("thinking_stripped", [2])]
+    behind_a_clock(clock=True)
+    ran = run("check", "a.jsonl", "--no-lint")
+    assert ran.code == 1
+    assert "clock_in_prefix" in ran.out
+    assert "mended since" not in ran.err
+    run("check", "a.jsonl", "--no-lint", "--update", *words)
+    assert known() == [("clock_in_prefix", [1, 2]), ("thinking_stripped", [2])]
+    behind_a_clock(clock=False)
+    ran = run("check", "a.jsonl", "--no-lint")
+    assert ran.code == 0, "what was accepted once is not new"
+    assert "mended since" in ran.err, "the clock is"
+
+
+def test_an_exempted_break_is_not_mended(run: Run) -> None:
+    broken()
+    run("check", "a.jsonl", "--create")
+    exempt(source="a.jsonl", cause="catalog_growth", reason="known")
+    assert "mended since" not in run("check", "a.jsonl", "--fix", "--trim").err
+    assert known() == [("catalog_growth", [2])]

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from coldturn.replay.check.baseline import (
     Baseline,
     KnownBreak,
-    KnownLint,
     KnownPrompt,
     KnownRecording,
     known_recording,
 )
 from coldturn.replay.check.exemptions import Exemptions, Standing
+from coldturn.replay.check.hidden import hidden_of, with_hidden
 from coldturn.replay.check.judged import Accepted, Cold, GateFinding, Judged, Kind, Mend, Notes
 from coldturn.replay.check.measured import RECORDED, Key, Measured, SeenBreak, SeenLint
 from coldturn.replay.check.places import Places
@@ -69,6 +69,7 @@ class Judge:
         if before is None:
             self._new(one, line, breaks, lints)
             return
+        there = with_hidden(line, before, hidden_of(one, breaks))
         found = list(self._changes(one, before, breaks, lints))
         # What a break costs is told with the break.
         if not any(each.kind in _OF_BREAKS for each in found) and one.key not in self.may_move:
@@ -76,13 +77,13 @@ class Judge:
         after = before
         if Mend.FIX in self.rules.accept:
             self.known += len(breaks)
-            after = line.model_copy(update={"prompts": before.prompts})
+            after = there.model_copy(update={"prompts": before.prompts})
         else:
             self.known += len(breaks) - sum(each.kind in _OF_BREAKS for each in found)
             self.findings += found
         if Mend.TRIM in self.rules.accept:
-            after = _without_gone(after, line)
-        elif _without_gone(after, line) != after:
+            after = _without_gone(after, there)
+        elif _without_gone(after, there) != after:
             self.notes.slack.append(_name(one))
         after = self._prompt(one, before, after)
         self._take(one, before, after, Mend.FIX if Mend.FIX in self.rules.accept else Mend.TRIM)
@@ -295,5 +296,6 @@ def _without_gone(accepted: KnownRecording, line: KnownRecording) -> KnownRecord
         for one in accepted.breaks
         if one.key in now
     ]
-    kept: list[KnownLint] = [one for one in accepted.lints if one.key in lints]
-    return accepted.model_copy(update={"breaks": breaks, "lints": kept})
+    return accepted.model_copy(
+        update={"breaks": breaks, "lints": [one for one in accepted.lints if one.key in lints]}
+    )

@@ -98,6 +98,7 @@ class Measured:
         policy: A policy's name, or `RECORDED`.
         requests: Model requests.
         heads: One for each different prompt that a conversation begins with.
+        hidden: Requests with breaks that stand behind or beside another: still there, and not counted.
         input_estimated: Estimated tokens of all requests; `ceiling_estimated` of the prefixes that repeat an
             earlier request, `read_estimated` what the rule lets a cache serve of them.
     """
@@ -112,6 +113,7 @@ class Measured:
     input_estimated: int
     ceiling_estimated: int
     read_estimated: int
+    hidden: tuple[tuple[int, Key], ...] = ()
 
     @property
     def id(self) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from coldturn.reference.prefix.model import Zone
 from coldturn.reference.prefix.request import PromptRequest
 from coldturn.reference.prefix.running_ledger import RunningLedger
 from coldturn.reference.prompt.lint import LINTED, ZoneFinding, lint_zones
-from coldturn.replay.check.measured import Key, Measured, PromptHead, SeenBreak, SeenLint
+from coldturn.replay.check.measured import Key, Measured, PromptHead, SeenBreak, SeenLint, place_of
 
 RULE_CAUSES: Final = frozenset({"elision_moving_boundary", "elision_not_idempotent"})
 """Shortening old results is a planned break only between turns, once, and from the original."""
@@ -36,6 +36,7 @@ class Measure:
     lint: bool = True
     requests: int = 0
     _breaks: list[SeenBreak] = field(default_factory=list)
+    _hidden: list[tuple[int, Key]] = field(default_factory=list)
     _lints: dict[Key, SeenLint] = field(default_factory=dict)
     _heads: dict[str, PromptHead] = field(default_factory=dict)
     _looked_at: set[str] = field(default_factory=set)
@@ -85,6 +86,7 @@ class Measure:
             self._breaks.append(
                 SeenBreak(found.request, found.cause, found.zone.value, found.path, rule, sentence_of(found))
             )
+        self._hidden += ((found.request, key) for key in _hidden_keys(found))
         for later in rules:
             behind = f"behind {found.cause}, request {found.request} breaks a rule of planned breaks: "
             message = f"{behind}{later.cause} at {later.path or later.zone.value}"
@@ -107,6 +109,7 @@ class Measure:
             input_estimated=self._input,
             ceiling_estimated=self._ceiling,
             read_estimated=self._read,
+            hidden=tuple(self._hidden),
         )
 
     def _add_head(self, ledger: Ledger) -> None:
@@ -137,6 +140,18 @@ class Measure:
         return (
             f"{_LINT_WORDS[found.kind]} {what}stands in the stable part of the prompt, {where}. {found.mend}"
         )
+
+
+def _hidden_keys(found: Finding) -> set[Key]:
+    """Causes behind and beside the first one, without those that count as breaks of their own."""
+    first = found.cause, found.zone.value, place_of(found.path)
+    behind = {
+        (later.cause, later.zone.value, place_of(later.path))
+        for later in found.later
+        if later.cause not in RULE_CAUSES
+    }
+    beside = {(one.cause, *first[1:]) for one in found.alongside}
+    return (behind | beside) - {first}
 
 
 _LINT_WORDS = {
