@@ -18,6 +18,7 @@ from pathlib import Path
 
 import msgspec
 
+from benchmarks.words import Words
 from coldturn.analysis.breaks.explain import explain
 from coldturn.reference.prefix.causes import compare
 from coldturn.reference.prefix.lineage import Lineages
@@ -35,7 +36,7 @@ _FIRST_MESSAGES = 74
 
 def bodies(requests: int = REQUESTS, *, seed: int = 7) -> Iterator[bytes]:
     """The session's request bodies, one at a time, as a Python client would send them."""
-    writer = _Session(random.Random(seed))  # noqa: S311 - words of a made-up session
+    writer = _Session(Words(random.Random(seed)))  # noqa: S311 - words of a made-up session
     for number in range(requests):
         if number:
             writer.append()
@@ -45,28 +46,28 @@ def bodies(requests: int = REQUESTS, *, seed: int = 7) -> Iterator[bytes]:
 
 
 class _Session:
-    def __init__(self, words: random.Random) -> None:
-        self._random = words
+    def __init__(self, words: Words) -> None:
+        self._words = words
         self._clock = 0
-        self._tools = [self._tool(number) for number in range(_TOOLS)]
-        self._system = [self._text(60) for _ in range(30)]
-        self._messages = [self._message(number, 1050) for number in range(_FIRST_MESSAGES)]
+        self._tools = [self._words.tool(number) for number in range(_TOOLS)]
+        self._system = [self._words.text(60) for _ in range(30)]
+        self._messages = [self._words.message(number, 1050) for number in range(_FIRST_MESSAGES)]
 
     def append(self) -> None:
-        self._messages.append(self._message(len(self._messages), 150))
+        self._messages.append(self._words.message(len(self._messages), 150))
 
     def change(self, number: int) -> None:
         kind = number % 4
         if kind == 0:
             self._clock += 1
         elif kind == 1:
-            first, second = self._random.sample(range(len(self._tools)), 2)
+            first, second = self._words.random.sample(range(len(self._tools)), 2)
             self._tools[first], self._tools[second] = self._tools[second], self._tools[first]
         elif kind == 2:
-            self._tools.append(self._tool(len(self._tools)))
+            self._tools.append(self._words.tool(len(self._tools)))
         else:
             place = len(self._messages) // 2
-            self._messages[place] = self._message(place, 900)
+            self._messages[place] = self._words.message(place, 900)
 
     def body(self) -> bytes:
         clock = f"## Current Time\n\n10:{self._clock:02d}\n\n## Rules\n\n"
@@ -80,122 +81,6 @@ class _Session:
             "stream": True,
         }
         return json.dumps(request, separators=(",", ":"), ensure_ascii=False).encode()
-
-    def _text(self, words: int) -> str:
-        return " ".join(self._random.choices(_WORDS, k=words))
-
-    def _message(self, number: int, size: int) -> dict[str, str]:
-        lines = [f"Note {number}."]
-        while sum(map(len, lines)) < size:
-            lines.append(self._text(12))
-        return {"role": ("user", "assistant")[number % 2], "content": "\n".join(lines)}
-
-    def _tool(self, number: int) -> dict[str, object]:
-        properties = {
-            f"{self._random.choice(_WORDS)}_{place}": {"type": "string", "description": self._text(12)}
-            for place in range(6)
-        }
-        parameters = {"type": "object", "properties": properties, "required": list(properties)[:2]}
-        return {
-            "type": "function",
-            "function": {"name": f"tool_{number}", "description": self._text(60), "parameters": parameters},
-        }
-
-
-_WORDS = [
-    "account",
-    "agent",
-    "answer",
-    "archive",
-    "boundary",
-    "branch",
-    "budget",
-    "cache",
-    "change",
-    "check",
-    "client",
-    "column",
-    "commit",
-    "content",
-    "cost",
-    "draft",
-    "engine",
-    "entry",
-    "error",
-    "event",
-    "feature",
-    "field",
-    "file",
-    "filter",
-    "folder",
-    "format",
-    "handle",
-    "index",
-    "input",
-    "item",
-    "journal",
-    "label",
-    "language",
-    "latency",
-    "ledger",
-    "library",
-    "limit",
-    "machine",
-    "memory",
-    "merge",
-    "message",
-    "method",
-    "model",
-    "module",
-    "name",
-    "naïve",
-    "note",
-    "number",
-    "object",
-    "order",
-    "output",
-    "owner",
-    "package",
-    "page",
-    "parent",
-    "path",
-    "pattern",
-    "place",
-    "plan",
-    "policy",
-    "prefix",
-    "prompt",
-    "query",
-    "question",
-    "queue",
-    "range",
-    "record",
-    "region",
-    "release",
-    "report",
-    "request",
-    "result",
-    "review",
-    "role",
-    "rule",
-    "sample",
-    "schema",
-    "scope",
-    "search",
-    "section",
-    "server",
-    "session",
-    "signal",
-    "source",
-    "stage",
-    "state",
-    "step",
-    "storage",
-    "stream",
-    "string",
-    "summary",
-    "system",
-]
 
 
 class _Sliced(msgspec.Struct):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import TypeAlias
 
 from coldturn.reference.prefix.continuation import TRIVIAL_BYTES, says_again
@@ -38,7 +38,7 @@ class Search:
         self._rank: Rank | None = None
         self._shared = 0
 
-    def among(self, pool: Pool, forgotten: Collection[Forgotten]) -> tuple[Node | Forgotten | None, int]:
+    def among(self, pool: Pool, forgotten: Iterable[Forgotten]) -> tuple[Node | Forgotten | None, int]:
         """The best parent, or None, and bytes of equal segments that both surely share.
 
         Args:
@@ -51,14 +51,12 @@ class Search:
                 self._climb(leaf)
             if len(self._seen) > MOST_LOOKS:
                 pool.build_index()
-        else:
-            self._look(leaves[0], leaves[0].size)
-            if not self._is_unbeatable(pool.largest):
-                self._descend_all(pool, pool.index)
+        elif not self._goes_on_from(leaves[0], pool.largest):
+            self._take_best(pool.index)
         best: Node | Forgotten | None = self._best
         if self._best is not None and (since := self._repeated_since(self._best, pool)) is not None:
             return since, since.size
-        if forgotten and not (self._best and extends(self._best.request, self._request)):
+        if not (self._best and extends(self._best.request, self._request)):
             best = self._forgotten(forgotten) or best
         if best is not None and self._shared >= LEAST_SHARED * min(best.size, self._request.content_bytes):
             return best, self._shared
@@ -73,7 +71,7 @@ class Search:
         common = common_elements(best.request, self._request)
         if common == len(best.request.contents):
             return None
-        prefix = sum(one.size for one in best.request.contents[:common])
+        prefix = best.request.totals.bytes[common]
         found, least = None, prefix
         for node in reversed(pool.nodes.values()):
             if node.index <= best.index:
@@ -109,32 +107,19 @@ class Search:
             bound = self._look(node.parent, bound + node.missing)
             node = node.parent
 
-    def _descend_all(self, pool: Pool, index: LineageIndex) -> None:
-        """Look at the nodes of all trees, those first that hold most of what the request repeats."""
-        common, own = index.bounds(self._request)
-        most: dict[int, int] = {}
-        for number in sorted(own):
-            above = pool.nodes[number].parent
-            while above is not None and above.index not in own:
-                above = above.parent
-            most[number] = own[number] + (most[above.index] if above is not None else common)
-        for number in sorted(most, key=most.__getitem__, reverse=True):
-            if most[number] < self._shared:
-                return
-            self._descend(pool.nodes[number], most[number], most)
-        if common >= self._shared:
-            for node in reversed(pool.nodes.values()):
-                if node.parent is None and node.index not in most:
-                    self._descend(node, common, most)
-
-    def _descend(self, top: Node, bound: int, apart: Collection[int]) -> None:
-        """Look at a node and what hangs below it, then the latest first, but for those looked at apart."""
-        self._look(top, bound)
-        found = [top]
-        for node in found:
-            found.extend(child for child in node.children if child.index not in apart)
-        for node in sorted(found, key=_index, reverse=True):
-            self._look(node, bound)
+    def _take_best(self, index: LineageIndex) -> None:
+        """The best of all nodes: one of the few that may be, or of those that share most by the index."""
+        guess = index.guess(self._request)
+        if guess is not None:
+            self._look(guess, guess.size)
+        few = index.rivals(self._request, self._shared)
+        if few is not None:
+            for node in few:
+                self._look(node, node.size)
+            return
+        self._shared, found = index.best(self._request, self._shared)
+        self._best = max(found, key=self._ranked, default=None)
+        self._rank = None
 
     def _look(self, node: Node, bound: int) -> int:
         """At most how much the node shares, `bound` or less; it becomes the best when that is most."""
@@ -167,7 +152,7 @@ class Search:
 
     def _ranked(self, node: Node) -> Rank:
         common = common_elements(node.request, self._request)
-        prefix = sum(one.size for one in node.request.contents[:common])
+        prefix = node.request.totals.bytes[common]
         return prefix, self._same_ids(node), common == len(node.request.contents), node.index
 
     def _may_win_tie(self, node: Node) -> bool:
@@ -175,8 +160,11 @@ class Search:
         highest = self._shared, self._same_ids(node), node.size == self._shared, node.index
         return highest > self._best_rank()
 
-    def _is_unbeatable(self, largest: int) -> bool:
-        """Whether the latest leaf, as the best so far, wins against any node of at most that size."""
+    def _goes_on_from(self, latest: Node, largest: int) -> bool:
+        """Whether the latest leaf is repeated and wins against any node of at most that size."""
+        if not extends(latest.request, self._request):
+            return False
+        self._look(latest, latest.size)
         known = tuple(one is not None for one in self._identity)
         return self._shared >= largest and self._best_rank()[:3] == (self._shared, known, True)
 
@@ -184,12 +172,12 @@ class Search:
         pairs = zip(node.identity, self._identity, strict=True)
         return tuple(mine is not None and mine == other for mine, other in pairs)
 
-    def _forgotten(self, forgotten: Collection[Forgotten]) -> Forgotten | None:
+    def _forgotten(self, forgotten: Iterable[Forgotten]) -> Forgotten | None:
         """The forgotten request that shares more than any that is kept, or None."""
-        profile = self._profile = self._profile or Profile(self._request)
         best = None
         for one in forgotten:
             if one.size > self._shared:
+                profile = self._profile = self._profile or Profile(self._request)
                 shared = profile.shared_with_digests(one.digests)
                 if shared > self._shared:
                     best, self._shared = one, shared
@@ -220,7 +208,3 @@ def _say_the_same(was: Iterable[Block], now: Iterable[Block]) -> bool:
         for blocks in (was, now)
     )
     return not old.isdisjoint(new)
-
-
-def _index(node: Node) -> int:
-    return node.index

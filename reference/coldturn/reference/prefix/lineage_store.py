@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Collection, Hashable
+from collections.abc import Hashable, Iterator
 
 from coldturn.reference.prefix.difference import extends
 from coldturn.reference.prefix.lineage_index import LineageIndex
@@ -51,7 +51,7 @@ class Pool:
 
     def latest_leaves(self) -> list[Node]:
         """The leaves, the latest first."""
-        return [self._leaves[index] for index in sorted(self._leaves, reverse=True)]
+        return list(reversed(self._leaves.values()))
 
 
 class Store:
@@ -89,11 +89,9 @@ class Store:
             pool = self._pools[key] = Pool()
         return pool
 
-    def forgotten_of(self, key: Hashable) -> Collection[Forgotten]:
+    def forgotten_of(self, key: Hashable) -> Iterator[Forgotten]:
         """What is left of older requests of a key, the latest first."""
-        if not self._forgotten:
-            return ()
-        return [one for own, one in reversed(self._forgotten.values()) if own == key]
+        return (one for own, one in reversed(self._forgotten.values()) if own == key)
 
     def named(self, key: Hashable, name: str) -> Node | Forgotten | None:
         """The request that got the response of that id, or the latest one in the conversation of that id."""
