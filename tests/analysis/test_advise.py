@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -387,3 +388,16 @@ def test_tools_that_stand_deeper_in_a_body_are_mended_too(
     grown = remedy(advised(made(lambda n: names if n < 2 else [*names, "late"]), url=url), "tool_added")
     assert grown.after is not None
     assert grown.before.read < pinned <= grown.after.read
+
+
+@pytest.mark.parametrize("odd", [b'"\xff"', b"[" * 5_000 + b"]" * 5_000])
+def test_what_cannot_be_decoded_counts_as_it_was_sent(odd: bytes) -> None:
+    bodies = chat(3, still, lambda n: TOOLS if n % 2 else TOOLS[::-1])
+    made = [
+        replace(one, request_body=one.request_body.replace(b'"path": {"type": "string"}', b'"path": ' + odd))
+        for one in exchanges(bodies)()
+    ]
+    advice = advise(lambda: made, by_pages)
+    found = remedy(advice, "tool_order")
+    assert found.after == found.before
+    assert [error.entry for error in advice.errors if "no mend of it" in error.message] == [1, 2]

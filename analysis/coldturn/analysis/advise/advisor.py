@@ -21,6 +21,7 @@ from coldturn.analysis.verdicts.remedies import ALL_REMEDIES
 from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.traces.exchange import EntryError, Exchange
 
+_AS_SENT = "it holds what cannot be decoded, so no mend of it was simulated: it counts as it was sent"
 Estimators = Callable[[], RequestEstimator]
 """Makes an estimator that has seen nothing."""
 
@@ -134,8 +135,11 @@ class Simulation:
         if problem is not None:
             self._problems.append(ReadError(compared.exchange.source, None, str(problem), problem.slug))
         trials = list(self._alone.values())
+        before = sum(len(trial.mender.unmended) for trial in trials)
         for trial in [*trials, self._together] if self._together is not None else trials:
             trial.add(compared)
+        if sum(len(trial.mender.unmended) for trial in trials) > before:
+            self._problems.append(ReadError(compared.exchange.source, compared.exchange.entry, _AS_SENT))
 
 
 def advise(

@@ -23,6 +23,10 @@ MOST_HELD = 64
 """Requests that are held to be taken apart."""
 
 
+class UndecodableError(ValueError):
+    """An element that is compared as it stands, and that no mend can change: no UTF-8, or nested too deep."""
+
+
 class Item:
     """One tool, message or system block as it is sent.
 
@@ -39,8 +43,15 @@ class Item:
 
     @cached_property
     def value(self) -> Json:
-        """Decoded; not to be changed."""
-        return json.loads(self.raw)
+        """Decoded; not to be changed.
+
+        Raises:
+            UndecodableError: It cannot be.
+        """
+        try:
+            return json.loads(self.raw)
+        except (ValueError, RecursionError) as error:
+            raise UndecodableError(str(error)) from error
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Item) and self.says == other.says

@@ -8,7 +8,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from coldturn.analysis.advise.carrying import carry, changes
-from coldturn.analysis.advise.items import Cut, Cutter, Item, Json, item_of, joined, marked_as, note
+from coldturn.analysis.advise.items import (
+    Cut,
+    Cutter,
+    Item,
+    Json,
+    UndecodableError,
+    item_of,
+    joined,
+    marked_as,
+    note,
+)
 from coldturn.analysis.advise.markers import better_markers, longer_lifetime
 from coldturn.analysis.advise.places import Place, places_of, touching
 from coldturn.analysis.advise.texts import TextMerge
@@ -50,8 +60,12 @@ class _Kept:
 class Mender:
     """Mends some causes in the requests of a recording, one request after the other.
 
-    Args:
+    Attributes:
         causes: Which ones; others stay as they are.
+        unmended: Numbers of requests that could not be mended, since they hold what cannot be decoded.
+
+    Args:
+        causes: Which ones.
         cutter: Takes bodies apart; shared with other menders of the same requests.
     """
 
@@ -61,6 +75,7 @@ class Mender:
         mends = {WAYS[cause].mend for cause in self.causes}
         everywhere = {Mend.MARKERS: better_markers, Mend.LIFETIME: longer_lifetime}
         self._everywhere: list[_Everywhere] = [everywhere[one] for one in everywhere if one in mends]
+        self.unmended: list[int] = []
         self._kept: OrderedDict[tuple[str, int], _Kept] = OrderedDict()
 
     def mend(self, compared: Compared) -> tuple[PromptRequest, PromptRequest | None]:
@@ -82,7 +97,11 @@ class Mender:
             was = self._cutter.cut(source, compared.parent)
             if was is not None:
                 kept = _Kept(was, was.items, {}, {}, frozenset(), compared.parent_request)
-        made = self._made(compared, parts, kept, places)
+        try:
+            made = self._made(compared, parts, kept, places)
+        except UndecodableError:
+            self.unmended.append(compared.number)
+            return compared.request, compared.parent_request
         self._kept[source, compared.number] = made
         if len(self._kept) > MOST_KEPT:
             self._kept.popitem(last=False)
@@ -102,7 +121,7 @@ class Mender:
             items[history] = [*items[history], note(parts.surface, text)]
         body = joined(parts, items, merged.settings)
         if self._everywhere:
-            decoded = json.loads(body)
+            decoded = Item(b"", body).value
             for change in self._everywhere:
                 decoded = change(decoded, merged.shared, parts)
             body = json.dumps(decoded, ensure_ascii=False, separators=(",", ":")).encode(

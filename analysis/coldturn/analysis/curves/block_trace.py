@@ -89,7 +89,7 @@ class BlockEstimation:
             self._latest = item.started
         if -(-item.tokens // self._block) != len(item.blocks):
             flags.append(Flag.LENGTH_MISMATCH)
-        shared, read = self._leading(item, self._latest)
+        shared, read = self._leading_estimated(item, self._latest)
         row = RequestEstimate(
             source=self._name,
             request=self._count,
@@ -109,7 +109,7 @@ class BlockEstimation:
         self._count += 1
         return row
 
-    def _leading(self, item: BlockRequest, now: float) -> tuple[int, EstimatedTokens | None]:
+    def _leading_estimated(self, item: BlockRequest, now: float) -> tuple[int, EstimatedTokens | None]:
         """Leading blocks that were ever seen, and the tokens that the rules let the request read."""
         blocks, ceiling, held = item.blocks, self._ceiling.observe, partial(self._cache.observe, now=now)
         known = None
@@ -120,7 +120,7 @@ class BlockEstimation:
             known = held(blocks)
         else:
             shared, known = self._share.leading(blocks, ceiling, held)
-        return shared, None if known is None else self._tokens(known, item.tokens)
+        return shared, None if known is None else self._tokens_estimated(known, item.tokens)
 
-    def _tokens(self, known: int, tokens: int) -> EstimatedTokens:
+    def _tokens_estimated(self, known: int, tokens: int) -> EstimatedTokens:
         return EstimatedTokens(self._grid.read(min(known * self._block, tokens), tokens))

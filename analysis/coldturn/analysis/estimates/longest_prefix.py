@@ -91,9 +91,9 @@ class LongestPrefix:
         known = self._scopes.get(scope)
         if known is None:
             known = self._scopes[scope] = _Scope(simulator(self._rules))
-        ends = [estimate_tokens(size) for size in accumulate(sizes)]
-        common = estimate_tokens(min(common_bytes, sum(sizes)))
-        return known.observe(_chain(digests), ends, common)
+        ends_estimated = [estimate_tokens(size) for size in accumulate(sizes)]
+        common_estimated = estimate_tokens(min(common_bytes, sum(sizes)))
+        return known.observe(_chain(digests), ends_estimated, common_estimated)
 
 
 @dataclass(slots=True)
@@ -109,13 +109,15 @@ class _Scope:
     latest: Key | None = None
 
     def observe(
-        self, keys: list[bytes], ends: list[EstimatedTokens], common: EstimatedTokens
+        self, keys: list[bytes], ends_estimated: list[EstimatedTokens], common_estimated: EstimatedTokens
     ) -> StepEstimate:
-        tokens = ends[-1] if ends else EstimatedTokens(0)
-        partial = None if self.latest is None else Partial(self.latest, common)
+        tokens = ends_estimated[-1] if ends_estimated else EstimatedTokens(0)
+        partial = None if self.latest is None else Partial(self.latest, common_estimated)
         shared = self.ceiling.observe(keys)
-        ceiling = max(ends[shared - 1] if shared else EstimatedTokens(0), partial.tokens if partial else 0)
-        read = self.cache.observe(CacheRequest(keys, ends, partial=partial)).read
+        ceiling = max(
+            ends_estimated[shared - 1] if shared else EstimatedTokens(0), partial.tokens if partial else 0
+        )
+        read = self.cache.observe(CacheRequest(keys, ends_estimated, partial=partial)).read
         self.latest = keys[-1] if keys else self.latest
         return StepEstimate(
             tokens, EstimatedTokens(ceiling), EstimatedTokens(read), EstimatedTokens(tokens - read)

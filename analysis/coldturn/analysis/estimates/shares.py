@@ -68,11 +68,11 @@ class Rest:
     """What a later share says of a row that the first one tells: at most so many tokens.
 
     Attributes:
-        read: None where this share does not follow the rules.
+        read_estimated: None where this share does not follow the rules.
     """
 
-    ceiling: EstimatedTokens
-    read: EstimatedTokens | None
+    ceiling_estimated: EstimatedTokens
+    read_estimated: EstimatedTokens | None
 
 
 Event: TypeAlias = Told | Rest | ReadError | Flag | str
@@ -157,6 +157,8 @@ def _joined(events: list[Event]) -> Iterable[Event]:
 
 def _least(told: Told, rests: Sequence[Rest]) -> RequestEstimate:
     row = told.row
-    reads = [read for read in (row.read_estimated, *(rest.read for rest in rests)) if read is not None]
-    ceiling = min(row.ceiling_estimated, *(rest.ceiling for rest in rests))
+    reads = [
+        read for read in (row.read_estimated, *(rest.read_estimated for rest in rests)) if read is not None
+    ]
+    ceiling = min(row.ceiling_estimated, *(rest.ceiling_estimated for rest in rests))
     return replace(row, ceiling_estimated=ceiling, read_estimated=min(reads, default=None))

@@ -46,7 +46,7 @@ class Reconciliation:
     def add(
         self,
         diagnosis: CacheDiagnosis | None,
-        should: EstimatedTokens | None,
+        should_estimated: EstimatedTokens | None,
         read: ReportedTokens | None,
         block: int,
     ) -> None:
@@ -54,22 +54,22 @@ class Reconciliation:
 
         Args:
             diagnosis: The provider's; a request without one is left out.
-            should: What the rules say should have hit.
+            should_estimated: What the rules say should have hit.
             read: What was reported as read.
             block: Tokens within which two figures agree.
         """
         if diagnosis is None:
             return
         self.n += 1
-        if diagnosis.reusable_tokens is not None and should is not None:
+        if diagnosis.reusable_tokens is not None and should_estimated is not None:
             self.compared += 1
-            self.agreeing += abs(diagnosis.reusable_tokens - should) <= block
+            self.agreeing += abs(diagnosis.reusable_tokens - should_estimated) <= block
             self.reusable_reported += diagnosis.reusable_tokens
-            self.reusable_estimated += should
+            self.reusable_estimated += should_estimated
         if diagnosis.missed_tokens is not None:
             self.missed_reported = (self.missed_reported or 0) + diagnosis.missed_tokens
-            if should is not None:
-                self.unread_estimated = (self.unread_estimated or 0) + max(should - (read or 0), 0)
+            if should_estimated is not None:
+                self.unread_estimated = (self.unread_estimated or 0) + max(should_estimated - (read or 0), 0)
 
     def as_json(self) -> dict[str, Any] | None:
         """The published shape; None where no request has a diagnosis."""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -17,10 +15,13 @@ from coldturn.analysis.breaks.pair import PairOptions
 from coldturn.analysis.estimates.estimator import RequestEstimator, registry_with
 from coldturn.analysis.estimates.scope import EstimateOptions
 from coldturn.replay.cli.advise_view import advice_text
-from coldturn.replay.cli.common import exit_code, print_json, read_all, stdout, tell
+from coldturn.replay.cli.common import Taker, exit_code, print_json, read_all, stdout, tell
 from coldturn.replay.cli.exit_codes import ExitCode
-from coldturn.replay.cli.inputs import STANDARD_INPUT
+from coldturn.replay.cli.inputs import Input
+from coldturn.replay.cli.kept_inputs import KeptInputs
 from coldturn.replay.cli.options import Format, Json, NoContent, Strict
+from coldturn.traces.kinds import InputKind
+from coldturn.traces.readers import read_exchanges
 
 
 def advise(
@@ -61,12 +62,13 @@ def advise(
     def estimator() -> RequestEstimator:
         return RequestEstimator(EstimateOptions(rules=rules), registry)
 
-    with _kept(inputs) as names:
+    with ExitStack() as stack:
+        kept = KeptInputs(stack)
         survey = Survey(PairOptions(content=not no_content))
-        reading = read_all(survey, names, format_)
+        reading = read_all(survey, inputs, format_, first=_reader(survey, kept, format_))
         simulation = Simulation(survey, estimator)
         if survey.causes:
-            read_all(simulation, names, format_)
+            read_all(simulation, inputs, format_, first=_reader(simulation, kept, format_))
     advice = simulation.advice
     found = survey.explainer.report
     if json:
@@ -83,13 +85,13 @@ def _unanswered(advice: Advice) -> bool:
     return bool(advice.remedies) and not advice.before.requests
 
 
-@contextmanager
-def _kept(inputs: Sequence[str]) -> Iterator[list[str]]:
-    """The inputs; standard input, which can be read once only, is kept in a file meanwhile."""
-    if STANDARD_INPUT not in inputs or sys.stdin is None:
-        yield list(inputs)
-        return
-    with tempfile.TemporaryDirectory(prefix="coldturn-") as folder:
-        kept = Path(folder) / "standard-input"
-        kept.write_bytes(sys.stdin.buffer.read())
-        yield [str(kept) if one == STANDARD_INPUT else one for one in inputs]
+def _reader(taker: Taker, kept: KeptInputs, kind: InputKind | None) -> Callable[[Input], bool]:
+    """Reads an input as often as it is asked to."""
+
+    def take(one: Input) -> bool:
+        for item in read_exchanges(kept.again(one).source, name=one.name, kind=kind):
+            taker.add(item)
+        taker.finish(one.name)
+        return True
+
+    return take

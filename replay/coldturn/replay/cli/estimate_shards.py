@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryFile
-from typing import IO, TypeAlias, cast
+from typing import TypeAlias
 
 from coldturn.analysis.estimates.estimation import Estimation
 from coldturn.analysis.estimates.shares import WHOLE, Share, Spool
@@ -17,6 +13,7 @@ from coldturn.replay.cli.common import read_all, say
 from coldturn.replay.cli.estimate_inputs import EstimateInputs
 from coldturn.replay.cli.exit_codes import ExitCode
 from coldturn.replay.cli.inputs import Input
+from coldturn.replay.cli.kept_inputs import KeptInputs
 from coldturn.traces.kinds import InputKind
 
 MOST_SHARDS = 256
@@ -24,28 +21,6 @@ MOST_SHARDS = 256
 
 Start: TypeAlias = Callable[[Share, Spool | None], EstimateInputs]
 """Makes the reader of one pass."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Kept:
-    """Copies of inputs that can be read only once: standard input, pipes."""
-
-    stack: ExitStack
-    files: dict[str, IO[bytes]] = field(default_factory=dict)
-
-    def again(self, one: Input) -> Input:
-        """The input as often as it is asked for."""
-        source = one.source
-        if isinstance(source, str | bytes) or (isinstance(source, Path) and not _is_pipe(source)):
-            return one
-        if one.name not in self.files:
-            copy = cast("IO[bytes]", self.stack.enter_context(TemporaryFile()))  # noqa: SIM115 - the stack closes it
-            self.files[one.name] = copy
-            stream = self.stack.enter_context(source.open("rb")) if isinstance(source, Path) else source
-            shutil.copyfileobj(stream, copy)
-        copy = self.files[one.name]
-        copy.seek(0)
-        return replace(one, source=copy)
 
 
 def read_in_shares(
@@ -69,7 +44,7 @@ def read_in_shares(
         reader = start(WHOLE, None)
         return reader.estimation, read_all(reader.estimation, inputs, kind, first=reader.take)
     with ExitStack() as stack:
-        kept = _Kept(stack)
+        kept = KeptInputs(stack)
         spools = [stack.enter_context(Spool()) for _ in range(shards)]
         unanswered = []
         for number, spool in enumerate(spools):
@@ -88,13 +63,9 @@ def read_in_shares(
         return reader.estimation, reading
 
 
-def _take(reader: EstimateInputs, kept: _Kept, one: Input) -> bool:
+def _take(reader: EstimateInputs, kept: KeptInputs, one: Input) -> bool:
     return reader.take(kept.again(one))
 
 
 def _say_nothing(_: str) -> None:
     """The first pass has said it."""
-
-
-def _is_pipe(path: Path) -> bool:
-    return path.exists() and not path.is_file()
