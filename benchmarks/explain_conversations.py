@@ -1,6 +1,6 @@
 """What ``explain`` costs per request when many look-alike conversations of one agent interleave in a log.
 
-All have the same system prompt and tools and canned texts of the agent's program; their histories differ.
+All have the same system prompt and tools, and read the same files; what the model writes differs.
 Turns come in random order, some are sent twice, some conversations go back or lose an old result. One of ten
 times as many conversations is held beside one of few: what a request costs must not follow their number.
 """
@@ -24,8 +24,8 @@ from coldturn.traces.readers import read_exchanges
 FEW, MANY = 10, 100
 TURNS = 50
 LIMIT_GROWTH = 2.0
-LIMIT_RATIO = 6.0
 _TOOLS = 25
+_PARAGRAPHS = 60
 _CANNED = (
     "The command ran without output.",
     "Your last answer did not call a tool. Please call exactly one of the tools that you were given. " * 3,
@@ -39,7 +39,8 @@ def bodies(conversations: int, turns: int = TURNS, *, seed: int = 11) -> Iterato
     words = Words(random.Random(seed))  # noqa: S311 - words of made-up sessions
     tools = [words.tool(number) for number in range(_TOOLS)]
     system = {"role": "system", "content": "\n\n".join(words.text(60) for _ in range(20))}
-    talks = [_Conversation(words, number) for number in range(conversations)]
+    paragraphs = [words.text(18) for _ in range(_PARAGRAPHS)]
+    talks = [_Conversation(words, paragraphs, number) for number in range(conversations)]
     order = [talk for talk in talks for _ in range(turns)]
     words.random.shuffle(order)
     for talk in order:
@@ -49,8 +50,9 @@ def bodies(conversations: int, turns: int = TURNS, *, seed: int = 11) -> Iterato
 
 
 class _Conversation:
-    def __init__(self, words: Words, number: int) -> None:
+    def __init__(self, words: Words, paragraphs: list[str], number: int) -> None:
         self._words = words
+        self._paragraphs = paragraphs
         self._messages = [words.message(0, 600), {"role": "user", "content": f"Task {number}."}]
         self._turn = 0
 
@@ -70,9 +72,13 @@ class _Conversation:
             ]
         answer = self._words.message(1, 300)
         canned = self._words.random.random() < 0.3
-        result = self._words.random.choice(_CANNED) if canned else self._words.message(0, 900)["content"]
+        result = self._words.random.choice(_CANNED) if canned else self._file()
         self._messages = [*self._messages, answer, {"role": "user", "content": result}]
         return self._messages
+
+    def _file(self) -> str:
+        """Paragraphs of files that other conversations read too."""
+        return "\n\n".join(self._words.random.choices(self._paragraphs, k=8))
 
 
 def run() -> dict[str, float]:
@@ -95,7 +101,6 @@ def run() -> dict[str, float]:
         "growth_per_request": explained_many / explained_few,
         "growth_per_request_limit": LIMIT_GROWTH,
         "explaining_ratio": explained_many / slicing,
-        "explaining_ratio_limit": LIMIT_RATIO,
     }
 
 

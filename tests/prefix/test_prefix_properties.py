@@ -7,6 +7,7 @@ content of every block as docs/concepts.md defines them: an oracle of its own, n
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,6 +17,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from coldturn.reference.prefix.difference import extends, first_difference, has_wire_drift, wire_offset
+from coldturn.reference.prefix.errors import UnreadableBodyError
 from coldturn.reference.prefix.ledger import ledger_of
 from coldturn.reference.prefix.model import Surface
 from coldturn.reference.prefix.reading import Reading, read_body
@@ -453,7 +455,12 @@ def test_a_changed_run_of_elements_is_spliced(
 
 
 def _check_splice(body: bytes, before: bytes, reading: Reading, surface: Surface) -> bool:
-    spliced = splice(body, before, reading)
+    try:
+        spliced = splice(body, before, reading)
+    except UnreadableBodyError as refused:
+        with pytest.raises(UnreadableBodyError, match=re.escape(str(refused))):
+            read_body(body, surface, "")
+        return False
     if spliced is None:
         return False
     full, _ = read_body(body, surface, "")
