@@ -61,8 +61,9 @@ class UnrecognisedInputError(InputError):
         self.seen = seen
         super().__init__(
             source,
-            f"not recognised: {seen}; a request has a key such as model, messages or input, a line may be "
-            "{url, request, response, started}; --help lists the other kinds under --format",
+            f"not recognised: {seen}; a request has a key such as model, messages or input, and a line may "
+            "hold it under request, request_raw, body or kwargs, with url, response and started or timestamp "
+            "beside it; --help lists the other kinds under --format",
         )
 
 

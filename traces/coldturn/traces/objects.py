@@ -11,12 +11,17 @@ import msgspec
 from coldturn.reference.prefix.model import Fidelity
 from coldturn.reference.prefix.request import recognise_surface
 from coldturn.traces.classify import address, instant, kind_of
-from coldturn.traces.exchange import EntryError, Exchange, ExchangeKind
+from coldturn.traces.exchange import EntryError, Exchange, ExchangeKind, cache_headers
+from coldturn.traces.genai_call import as_sent
 from coldturn.traces.slices import NotJsonError, object_parts, value_of
 from coldturn.traces.usage_reply import bare_reply, bare_usage
 
-REQUEST_KEYS = ("request", "request_raw", "request_base64")
-LOGGED_KEY = "request_params"
+REQUEST_KEYS = ("request", "request_raw", "request_base64", "body")
+CALL_KEYS = ("request_params", "kwargs")
+"""Under these stand the arguments of a client library's call."""
+_TIME_KEYS = ("started", "timestamp", "time", "ts")
+_YEAR_2000 = 946_684_800
+_HISTORIES = frozenset({"messages", "input", "contents"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +35,10 @@ def exchange_of_object(text: bytes, *, source: str, entry: int) -> Exchange | En
     """Read one line of JSONL or one element of an array.
 
     A bare body's bytes are those of the line. ``{url, request | request_raw | request_base64, response,
-    started, answered}`` carries them inside; `request` counts as sent the way it stands there.
+    started, answered}`` carries them inside; `request` counts as sent the way it stands there, or is its
+    text.
+    So does ``{method, url, headers, body}``, also with the answer's as ``{request: ..., response: ...}``.
+    Arguments of a call (`CALL_KEYS`) are values as sent, whose bytes somebody wrote later.
     """
     kind = kind_of(text, "")
     if kind is not ExchangeKind.OTHER:
@@ -38,9 +46,12 @@ def exchange_of_object(text: bytes, *, source: str, entry: int) -> Exchange | En
     try:
         parts = _parts(text)
         if any(key in parts for key in REQUEST_KEYS):
-            return _wrapped(parts, source, entry)
-        if LOGGED_KEY in parts:
-            return _logged(parts, source, entry)
+            parts = _flattened(parts)
+            return _recorded(parts, _request_body(parts), Fidelity.WIRE, source=source, entry=entry)
+        for key in CALL_KEYS:
+            if key in parts:
+                body = _as_text(parts[key], key)
+                return _recorded(parts, body, Fidelity.CANONICAL, source=source, entry=entry)
         if parts.get("type") == b'"response"' and "response" in parts:
             return LoggedAnswer(answer_of(parts["response"])[0])
     except NotJsonError as error:
@@ -63,63 +74,101 @@ def _kind(text: bytes) -> str:
 
 def bare(text: bytes, kind: ExchangeKind, *, source: str, entry: int) -> Exchange:
     """A request of which nothing but the body was kept."""
+    body, fidelity = _sent(text, Fidelity.WIRE)
     return Exchange(
         source=source,
         entry=entry,
         kind=kind,
         method="POST",
         url="",
-        request_body=text,
+        request_body=body,
         response_body=None,
         status=None,
         content_type="",
         started=None,
-        fidelity=Fidelity.WIRE,
+        fidelity=fidelity,
     )
 
 
-def _wrapped(parts: dict[str, bytes], source: str, entry: int) -> Exchange:
+def _sent(body: bytes, fidelity: Fidelity) -> tuple[bytes, Fidelity]:
+    """A body, or what a client library makes of the arguments that stand in its place."""
+    sent = as_sent(body)
+    return (body, fidelity) if sent is None else (sent, Fidelity.CANONICAL)
+
+
+def _recorded(
+    parts: dict[str, bytes], body: bytes, fidelity: Fidelity, *, source: str, entry: int
+) -> Exchange:
     url = address(_optional_text(parts, "url"))
-    body = _request_body(parts)
-    response, content_type = answer_of(parts.get("response"))
+    body, fidelity = _sent(body, fidelity)
+    response, content_type = answer_of(parts.get("response", parts.get("response_body")))
     usage = None if response is None else bare_usage(response)
     surface = None if usage is None else recognise_surface(body, url)
     if usage is not None and surface is not None:
         response = bare_reply(surface, usage)
-    started = _started(parts.get("started"))
+    started, undated = _started(parts)
     return Exchange(
         source=source,
         entry=entry,
         kind=kind_of(body, url),
-        method="POST",
+        method=_optional_text(parts, "method") or "POST",
         url=url,
         request_body=body,
         response_body=response,
-        status=None,
+        status=_status(parts),
         content_type=content_type,
         started=started,
-        fidelity=Fidelity.WIRE,
-        undated=started is None and parts.get("started", b"null") != b"null",
-        answered=_started(parts.get("answered")),
+        fidelity=fidelity,
+        undated=undated,
+        answered=None if "answered" not in parts else instant(value_of(parts["answered"])),
+        request_headers=cache_headers(_headers(parts.get("headers"))),
     )
 
 
-def _logged(parts: dict[str, bytes], source: str, entry: int) -> Exchange:
-    """The arguments of a client library's call: values as sent, the bytes as somebody wrote them later."""
-    body = parts[LOGGED_KEY]
-    return Exchange(
-        source=source,
-        entry=entry,
-        kind=kind_of(body, ""),
-        method="POST",
-        url="",
-        request_body=body,
-        response_body=None,
-        status=None,
-        content_type="",
-        started=_started(parts.get("timestamp")),
-        fidelity=Fidelity.CANONICAL,
-    )
+def _flattened(parts: dict[str, bytes]) -> dict[str, bytes]:
+    """The same with an HTTP request's members, and its answer's, in place of the objects around them."""
+    flat = dict(parts)
+    request = _http(parts.get("request"))
+    if request is not None and _HISTORIES.isdisjoint(request):
+        del flat["request"]
+        flat |= {key: request[key] for key in ("method", "url", "headers", "body") if key in request}
+    answer = _http(parts.get("response"))
+    if answer is not None and not {"status", "status_code", "headers"}.isdisjoint(answer):
+        flat["response"] = answer["body"]
+        flat |= {key: answer[key] for key in ("status", "status_code") if key in answer}
+    return flat
+
+
+def _http(raw: bytes | None) -> dict[str, bytes] | None:
+    """The members of an object that has a body; None for anything else."""
+    if raw is None or raw[:1] != b"{" or b'"body"' not in raw:
+        return None
+    members = object_parts(raw)
+    return members if "body" in members else None
+
+
+def _status(parts: dict[str, bytes]) -> int | None:
+    for key in ("status", "status_code"):
+        raw = parts.get(key, b"")
+        if len(raw) == len("200") and raw.isdigit():
+            return int(raw)
+    return None
+
+
+def _headers(raw: bytes | None) -> list[tuple[str, str]]:
+    """Headers as an object, or as a list of pairs; what is neither is left out."""
+    value = None if raw is None else value_of(raw)
+    pairs = list(value.items()) if isinstance(value, dict) else value
+    if not isinstance(pairs, list):
+        return []
+    found: list[tuple[str, str]] = []
+    for pair in pairs:
+        match pair:
+            case (str() as name, str() as content) | [str() as name, str() as content]:
+                found.append((name.lower(), content))
+            case _:
+                continue
+    return found
 
 
 def _request_body(parts: dict[str, bytes]) -> bytes:
@@ -130,7 +179,15 @@ def _request_body(parts: dict[str, bytes]) -> bytes:
             raise NotJsonError("request_base64 is no base64") from error
     if "request_raw" in parts:
         return _text(parts["request_raw"], "request_raw").encode("utf-8", "surrogatepass")
-    return parts["request"]
+    given = [key for key in ("request", "body") if key in parts]
+    likely = [key for key in given if parts[key][:1] == b"{" or parts[key][:2] == b'"{']
+    key = (likely or given)[0]
+    return b"" if parts[key] == b"null" else _as_text(parts[key], key)
+
+
+def _as_text(raw: bytes, key: str) -> bytes:
+    """A member that stands there as an object, or as the text of one."""
+    return _text(raw, key).encode("utf-8", "surrogatepass") if raw[:1] == b'"' else raw
 
 
 def answer_of(raw: bytes | None) -> tuple[bytes | None, str]:
@@ -144,8 +201,18 @@ def answer_of(raw: bytes | None) -> tuple[bytes | None, str]:
     return text.encode("utf-8", "surrogatepass"), content_type
 
 
-def _started(raw: bytes | None) -> float | None:
-    return None if raw is None else instant(value_of(raw))
+def _started(parts: dict[str, bytes]) -> tuple[float | None, bool]:
+    """When a request was sent, and whether a time stands there that is none."""
+    for key in _TIME_KEYS:
+        raw = parts.get(key, b"null")
+        if raw == b"null":
+            continue
+        value = value_of(raw)
+        if key != "started" and isinstance(value, int | float) and value < _YEAR_2000:
+            continue  # a duration, or a count
+        moment = instant(value)
+        return moment, moment is None
+    return None, False
 
 
 def _optional_text(parts: dict[str, bytes], key: str) -> str:

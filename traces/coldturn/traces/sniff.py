@@ -23,6 +23,10 @@ _OBJECTS = 8
 _ENOUGH = 1_048_576
 _LONGEST_KEY = 60
 _YAML_KEY = re.compile(rb"^([A-Za-z_][\w.-]*):(?:[ \t\r]|$)", re.MULTILINE)
+_YAML_LINE = re.compile(
+    rb"""[A-Za-z_"'][^:]{0,100}:(?:\s|$)|-(?:\s|$)|---|\.\.\.|[#%\s}\]]|$""",
+)
+"""How a line of a YAML mapping or list may begin; prose and the fences of Markdown do not."""
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 
 
@@ -125,8 +129,14 @@ def _seen(head: Head) -> str:
         return f"{head.layout} with the keys {_named(list(head.objects[0]))}"
     if _CONTROL.search(head.text):
         return "binary data"
-    keys = [key.decode() for key in _YAML_KEY.findall(head.text)]
+    keys = [key.decode() for key in _YAML_KEY.findall(head.text)] if _is_yaml(head.text) else []
     return f"YAML with the keys {_named(keys)}" if keys else "plain text"
+
+
+def _is_yaml(text: bytes) -> bool:
+    """Whether no line that can be seen to its end is one that YAML has not."""
+    seen = text.split(b"\n")
+    return all(map(_YAML_LINE.match, seen if len(text) < _HEAD - len(BOM) else seen[:-1]))
 
 
 def _named(keys: list[str]) -> str:

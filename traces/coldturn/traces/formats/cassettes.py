@@ -16,6 +16,7 @@ from coldturn.traces.pieces import opening_members
 
 _YAML_KEY = re.compile(rb"^(?:interactions|requests|responses):", re.MULTILINE)
 _HELD = 65_536
+_TEXT_KEYS = frozenset({"string", "base64_string", "b64", "encoding"})
 
 
 def _is_yaml(head: Head) -> bool:
@@ -26,13 +27,13 @@ def _is_recording(head: Head) -> bool:
     if head.layout not in (Layout.LINES, Layout.OBJECT):
         return False
     lines = head.layout is Layout.LINES and "response" in head.keys
-    return _is_header(head.keys) or (lines and _is_interaction(head.member("request")))
+    return _is_header(head.keys) or (lines and _is_interaction(head))
 
 
 def _is_json(head: Head) -> bool:
     if head.layout is not Layout.OBJECT:
         return False
-    return "interactions" in head.keys or _is_interaction(head.member("request"))
+    return "interactions" in head.keys or _is_interaction(head)
 
 
 def _is_header(keys: frozenset[str]) -> bool:
@@ -42,12 +43,24 @@ def _is_header(keys: frozenset[str]) -> bool:
     return "coldturn" in keys or {"version", "metadata"} <= keys
 
 
-def _is_interaction(request: bytes) -> bool:
-    """Whether a `request` member is an HTTP request with its parts, rather than the body itself."""
-    if request[:1] != b"{":
+def _is_interaction(head: Head) -> bool:
+    """Whether a `request` member is an HTTP request with its parts, rather than the body itself.
+
+    A body that is a JSON object of its own is not a cassette's: those are text, or an object around it.
+    """
+    keys, answer = _members(head.member("request")), _members(head.member("response"))
+    if not {"uri", "url"} & keys.keys() or "method" not in keys:
         return False
-    keys: Mapping[str, bytes] = opening_members(request, _HELD)
-    return bool({"uri", "url"} & keys.keys()) and "method" in keys
+    return not any(_is_bare_json(one.get("body", b"")) for one in (keys, answer))
+
+
+def _members(value: bytes) -> Mapping[str, bytes]:
+    return opening_members(value, _HELD) if value[:1] == b"{" else {}
+
+
+def _is_bare_json(body: bytes) -> bool:
+    keys = _members(body).keys()
+    return bool(keys) and _TEXT_KEYS.isdisjoint(keys)
 
 
 def _read_as(kind: InputKind) -> Read:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import IO
 
@@ -21,19 +22,28 @@ HINTS = frozenset({
     "contents", "prompt", "system", "instructions", "tools", "previous_response_id",
 })  # fmt: skip
 """At least one of these stands in every request, recorded call or JSON-RPC message."""
+_INSIDE = ("body", "kwargs")
+"""Others hold one where a key of a request is in sight in them: too many files have a key of these names."""
+_KEY_OF_REQUEST = re.compile(rb'\\?"(?:model|messages|input|contents|prompt|instructions)\\?"\s*:')
+
+
+def _hints(members: Mapping[str, bytes]) -> bool:
+    if not HINTS.isdisjoint(members):
+        return True
+    return any(_KEY_OF_REQUEST.search(members.get(key, b"")) for key in _INSIDE)
 
 
 def _is_body(head: Head) -> bool:
     # A document so damaged that it shows no key is left to its reader, which says where the damage is.
-    return head.layout is Layout.OBJECT and (not head.keys or bool(HINTS & head.keys))
+    return head.layout is Layout.OBJECT and (not head.keys or any(map(_hints, head.objects)))
 
 
 def _is_jsonl(head: Head) -> bool:
-    return head.layout is Layout.LINES and (not head.keys or any(HINTS & one.keys() for one in head.objects))
+    return head.layout is Layout.LINES and (not head.keys or any(map(_hints, head.objects)))
 
 
 def _is_list(head: Head) -> bool:
-    return head.layout is Layout.LIST and (not head.keys or any(HINTS & one.keys() for one in head.objects))
+    return head.layout is Layout.LIST and (not head.keys or any(map(_hints, head.objects)))
 
 
 def _body(stream: IO[bytes], name: str) -> Iterator[Exchange]:
