@@ -115,6 +115,44 @@ def test_where_no_rule_fits_nothing_is_guessed(surface: Surface, url: str, model
     assert (model or "none named") in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("surface", "model", "proposed"),
+    [
+        (R, "gpt-5.5", "OpenAI's API: --rules openai-gpt-5.5"),
+        (C, "openai/gpt-4o", "OpenAI's API: --rules openai-gpt-5.4"),
+        (M, "claude-sonnet-5", "Anthropic's API: --rules anthropic-messages"),
+        (C, "anthropic/claude-sonnet-5", "OpenRouter's API: --rules openrouter-claude"),
+        (
+            M,
+            "us.anthropic.claude-sonnet-5",
+            "Amazon Bedrock's API: --rules bedrock-claude, or Vertex AI's API: --rules vertex-claude",
+        ),
+    ],
+)
+def test_behind_a_gateway_the_rules_are_proposed_by_name(surface: Surface, model: str, proposed: str) -> None:
+    with pytest.raises(NoRulesError) as caught:
+        shipped().choose(surface, "http://127.0.0.1:8766/v1/x", model)
+    assert f" at 127.0.0.1; if this stands in front of {proposed} (" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("surface", "url", "model"),
+    [
+        (C, "http://127.0.0.1/v1/x", "llama-3.3-70b"),
+        (C, "http://127.0.0.1/v1/x", None),
+        (M, "http://127.0.0.1/v1/x", "gpt-5.5"),
+        (C, "http://127.0.0.1/v1/x", "mistral-large-latest"),
+        (C, "", "anthropic/claude-sonnet-5"),
+    ],
+)
+def test_nothing_is_proposed_where_no_settled_rule_fits(
+    surface: Surface, url: str, model: str | None
+) -> None:
+    with pytest.raises(NoRulesError, match="name some with --rules") as caught:
+        shipped().choose(surface, url, model)
+    assert caught.value.elsewhere == ()
+
+
 def test_contested_rules_are_used_only_by_name() -> None:
     with pytest.raises(ContestedRulesError, match="--rules mistral") as caught:
         shipped().choose(C, "https://api.mistral.ai/v1/chat/completions", "mistral-large-latest")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -17,6 +17,17 @@ from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.reference.prefix.model import Surface
 
 _CANNOT_EVALUATE = 3
+_OWNERS = {
+    "anthropic": "Anthropic",
+    "aws.bedrock": "Amazon Bedrock",
+    "deepseek": "DeepSeek",
+    "gcp.gemini": "Gemini",
+    "gcp.vertex_ai": "Vertex AI",
+    "openai": "OpenAI",
+    "openrouter": "OpenRouter",
+    "x_ai": "xAI",
+}
+"""Providers by ``gen_ai.provider.name``, as a sentence calls them; others stand there by that name."""
 
 
 class RuleFileError(ColdturnError):
@@ -61,11 +72,22 @@ class CannotEvaluateError(ColdturnError):
 
 
 class NoRulesError(CannotEvaluateError):
-    """No rule is for this provider, host and model."""
+    """No rule is for this provider, host and model.
 
-    def __init__(self, surface: str, host: str, model: str) -> None:
-        self.host, self.model = host, model
+    Attributes:
+        elsewhere: Rules for this format and model at other hosts, which a gateway may stand in front of.
+    """
+
+    def __init__(self, surface: str, host: str, model: str, elsewhere: Sequence[RuleSet] = ()) -> None:
+        self.host, self.model, self.elsewhere = host, model, tuple(elsewhere)
         at = f" at {host}" if host else ""
+        if elsewhere:
+            named = ", or ".join(f"{_owner(one)}: --rules {one.name}" for one in elsewhere)
+            super().__init__(
+                f"no rules for model {model} on {surface}{at}; if this stands in front of {named}"
+                " (coldturn estimate --rules list shows the registry)"
+            )
+            return
         super().__init__(
             f"no rules for model {model or '(none named)'} on {surface}{at}; name some with --rules, "
             "or add a file with --rules-from (coldturn estimate --rules list shows the registry)"
@@ -136,7 +158,20 @@ class Registry:
                 if one.status is Status.CONTESTED:
                     raise ContestedRulesError(one, called)
                 return one
-        raise NoRulesError(surface.value if surface else "this surface", host, called)
+        elsewhere = self._elsewhere(surface, called) if host else []
+        raise NoRulesError(surface.value if surface else "this surface", host, called, elsewhere)
+
+    def _elsewhere(self, surface: Surface | None, model: str) -> list[RuleSet]:
+        """Rules for this format and model, whatever the host; the maker's own alone where there are some."""
+        found = [
+            one
+            for one in self
+            if one.match is not None
+            and one.match.models
+            and one.status is not Status.CONTESTED
+            and one.match.model_copy(update={"hosts": (), "no_host": True}).admits(surface, "", model)
+        ]
+        return [one for one in found if one.match is not None and one.match.no_host] or found
 
     def with_files(self, paths: Iterable[Path]) -> Registry:
         """The same with a user's files, or folders of them, added or in place of rules of the same name.
@@ -169,6 +204,11 @@ def read_rules(content: bytes, name: str) -> RuleSet:
         raise RuleFileError(name, str(error)) from error
     except ValidationError as error:
         raise RuleFileError(name, _first(error)) from error
+
+
+def _owner(rules: RuleSet) -> str:
+    """Whose interface rules describe, for a sentence."""
+    return _OWNERS.get(rules.provider, rules.provider) + "'s API"
 
 
 def with_parameters(parameters: Parameters, given: Mapping[str, str]) -> Parameters:
