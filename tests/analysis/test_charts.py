@@ -10,6 +10,7 @@ import matplotlib as mpl
 import numpy as np
 import polars as pl
 import pytest
+from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -256,3 +257,25 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+
+
+@pytest.mark.parametrize("count", [5, 400])
+def test_steps_without_an_estimated_read_are_grey_and_counted(frames: Frames, count: int) -> None:
+    some = frame_of(frames, "steps").filter(pl.col("policy") == "naive")
+    many = pl.concat([some] * (count // some.height + 1)).head(count).with_columns(
+        pl.when(pl.int_range(pl.len()) == 1).then(None).otherwise(pl.col(name)).alias(name)
+        for name in ("read_estimated", "uncached_estimated")
+    )  # fmt: skip
+    figure = charts.steps_chart(many)
+    assert ", 1 not estimated" in figure.axes[0].get_title(loc="left")
+    assert "read unknown" in [text.get_text() for text in figure.legends[0].get_texts()]
+    if count == 5:
+        grey = [bar for bar in bars_of(figure.axes[0]) if to_hex(bar.get_facecolor()) == "#bbbbbb"]
+        assert [bar.get_height() for bar in grey][1] == many["input_tokens_estimated"][1]
+    none = many.with_columns(pl.lit(None, pl.Int64).alias("read_estimated"))
+    with pytest.raises(charts.EmptyChartError, match="no step has an estimate"):
+        charts.steps_chart(none)
+
+
+def bars_of(axes: Axes) -> list[Rectangle]:
+    return [patch for patch in axes.patches if isinstance(patch, Rectangle)]

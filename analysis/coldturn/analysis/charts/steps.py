@@ -18,6 +18,7 @@ from coldturn.analysis.rates import format_rate
 
 READ_COLOUR: Final = "#8EC7EA"
 UNCACHED_COLOUR: Final = "#D55E00"
+UNKNOWN_COLOUR: Final = "#BBBBBB"
 _ZONE_MARKS: Final = {"tools": "v", "system": "s", "tail": "D", "history": "o", "transient": "^"}
 _OTHER_MARK: Final = "X"
 _WIDTH: Final = 11.0
@@ -28,6 +29,7 @@ _BARS: Final = 300
 _TURNS: Final = 120
 _SAME_SCALE: Final = 6.0
 """Panels share one scale unless the tallest bars of two differ by more than this factor."""
+_OWN_SCALES: Final = "each panel has its OWN scale"
 
 
 @chart
@@ -36,7 +38,7 @@ def steps_chart(steps: pl.DataFrame, *, title: str | None = None) -> Figure:
 
     One panel per policy and recording, the most uncached tokens first. Bars are estimated tokens by the rule
     ``longest-prefix-1024-128``. Each mark below is a step's first break: its row the cause, its shape
-    the zone, hollow when it was planned.
+    the zone, hollow when it was planned. A grey bar is a prompt of which no read can be estimated.
 
     Args:
         steps: The frame of `coldturn.analysis.frames.frames.steps`.
@@ -46,7 +48,8 @@ def steps_chart(steps: pl.DataFrame, *, title: str | None = None) -> Figure:
         EmptyChartError: The frame has no step with an estimate.
     """
     known = steps.filter(pl.col("input_tokens_estimated").is_not_null())
-    panels = known.partition_by("recording", "policy", maintain_order=True)
+    parted = known.partition_by("recording", "policy", maintain_order=True)
+    panels = [panel for panel in parted if panel["read_estimated"].count()]
     panels.sort(key=lambda panel: -int(panel["uncached_estimated"].sum()))
     if not panels:
         raise EmptyChartError("no step has an estimate", "give a recording with request bodies, or a trace")
@@ -67,8 +70,13 @@ def steps_chart(steps: pl.DataFrame, *, title: str | None = None) -> Figure:
         _draw_bars(bars, panel, shared)
         _draw_marks(marks, panel, rows)
         _draw_turns(bars, marks, panel)
-    _legend(figure, known, same_scale=shared is not None or len(panels) == 1)
+    scale = "all panels have one scale" if shared is not None or len(panels) == 1 else _OWN_SCALES
+    _legend(figure, pl.concat(panels), f"{scale}.{_unshown(len(parted) - len(panels))}")
     return figure
+
+
+def _unshown(panels: int) -> str:
+    return f" {panels:,} more, without any estimated read, not shown." if panels else ""
 
 
 def _marks_height(causes: list[str]) -> float:
@@ -91,27 +99,36 @@ def _causes(panel: pl.DataFrame) -> list[str]:
 
 
 def _headline(panel: pl.DataFrame, *, name_recording: bool) -> str:
-    total = int(panel["input_tokens_estimated"].sum())
-    read = int(panel["read_estimated"].sum())
+    estimated = panel.filter(pl.col("read_estimated").is_not_null())
+    total = int(estimated["input_tokens_estimated"].sum())
+    read = int(estimated["read_estimated"].sum())
+    unknown = panel.height - estimated.height
+    left = f", {unknown:,} not estimated" if unknown else ""
     policy = panel["policy"][0] or "live"
     name = f"{policy}, {panel['recording'][0]}" if name_recording else policy
     unplanned = panel.filter(pl.col("break_planned") == False).height  # noqa: E712 # polars' expression, null is neither
     planned = panel.filter(pl.col("break_planned")).height
     return (
         f"{name}: {total - read:,} of {total:,} estimated tokens uncached ({format_rate(read, total)} read), "
-        f"{unplanned} unplanned and {planned} planned breaks in {panel.height} steps"
+        f"{unplanned} unplanned and {planned} planned breaks in {panel.height} steps{left}"
     )
 
 
 def _draw_bars(axes: Axes, panel: pl.DataFrame, top: float | None) -> None:
-    places = range(panel.height)
-    read, uncached = panel["read_estimated"].to_list(), panel["uncached_estimated"].to_list()
-    if panel.height <= _BARS:
-        axes.bar(places, read, width=0.86, color=READ_COLOUR)
-        axes.bar(places, uncached, width=0.86, bottom=read, color=UNCACHED_COLOUR)
-    else:
-        _fill(axes, pl.zeros(panel.height, pl.Int64, eager=True), panel["read_estimated"], READ_COLOUR)
-        _fill(axes, panel["read_estimated"], panel["input_tokens_estimated"], UNCACHED_COLOUR)
+    whole, read = panel["input_tokens_estimated"], panel["read_estimated"]
+    nothing = pl.zeros(panel.height, pl.Int64, eager=True)
+    unknown = whole.zip_with(read.is_null(), nothing)
+    layers = [
+        (nothing, read.fill_null(0), READ_COLOUR),
+        (read.fill_null(0), panel["uncached_estimated"].fill_null(0), UNCACHED_COLOUR),
+    ]
+    if read.null_count():
+        layers.append((nothing, unknown, UNKNOWN_COLOUR))
+    for low, tall, colour in layers:
+        if panel.height <= _BARS:
+            axes.bar(range(panel.height), tall.to_list(), width=0.86, bottom=low.to_list(), color=colour)
+        else:
+            _fill(axes, low, low + tall, colour)
     axes.set_ylim(0, top)
     axes.set_ylabel("estimated tokens", fontsize=8, color=_MUTED)
     axes.yaxis.set_major_locator(MaxNLocator(4, integer=True))
@@ -162,20 +179,21 @@ def _draw_turns(bars: Axes, marks: Axes, panel: pl.DataFrame) -> None:
             axes.axvline(x - 0.5, color="#DDDDDD", linewidth=0.8, zorder=0)
 
 
-def _legend(figure: Figure, steps: pl.DataFrame, *, same_scale: bool) -> None:
+def _legend(figure: Figure, steps: pl.DataFrame, note: str) -> None:
     found = set(steps["break_zone"].drop_nulls().to_list())
     zones = [zone for zone in _ZONE_MARKS if zone in found] + sorted(found - set(_ZONE_MARKS))
     handles: list[Patch | Line2D] = [
         Patch(color=READ_COLOUR, label="read from cache (estimated)"),
         Patch(color=UNCACHED_COLOUR, label="uncached (estimated)"),
     ]
+    if steps["read_estimated"].null_count():
+        handles.append(Patch(color=UNKNOWN_COLOUR, label="read unknown"))
     handles += [_mark(_ZONE_MARKS.get(zone, _OTHER_MARK), f"break in {zone}", _INK) for zone in zones]
     if steps["break_planned"].any():
         handles.append(_mark("o", "hollow: planned", "white"))
-    scale = "all panels have one scale" if same_scale else "each panel has its OWN scale"
     figure.legend(
         handles=handles, loc="outside lower left", ncols=min(_LEGEND_COLUMNS, len(handles)), fontsize=8,
-        title=f"One bar per step, in the order of sending; {scale}.", title_fontsize=8, alignment="left",
+        title=f"One bar per step, in the order of sending; {note}", title_fontsize=8, alignment="left",
         frameon=False,
     )  # fmt: skip
 
