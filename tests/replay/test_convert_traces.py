@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -193,6 +194,49 @@ def test_without_times_nothing_is_dated(run: Run, recording: Path, tmp_path: Pat
     assert frames.steps().collect()["started"].null_count() == 3
     assert frames.turns().collect()["started"].null_count() == 2
     assert frames.steps().collect()["request"].to_list() == [0, 1, 2]
+
+
+YEAR_ONE = -62_135_596_800
+
+
+@pytest.mark.parametrize("by", [None, "day"])
+def test_times_that_no_trace_can_hold_are_unknown_and_counted(
+    run: Run, tmp_path: Path, by: str | None
+) -> None:
+    source = tmp_path / "old.jsonl"
+    entry = json.loads(EXAMPLE.read_text().splitlines()[0])
+    body = entry.get("request", entry)
+    lines = [{"url": "https://api.openai.com/v1/chat/completions", "request": body, "started": started}
+             for started in (YEAR_ONE, 20_000_000_000, 1_700_000_000)]  # fmt: skip
+    source.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    cut = () if by is None else ("--partition", by)
+    done = run("convert", str(source), "-o", str(tmp_path / "t"), "--to", "parquet", *cut)
+    assert done.code == 0
+    assert "a time before 1970 or after 2262, which counts as unknown" in done.err
+    started = Frames.read(tmp_path / "t").steps().collect()["started"]
+    assert sorted(one is None for one in started) == [False, True, True]
+    assert run("chart", "hit-rate", str(source), "-o", str(tmp_path / "x.png")).code == 0
+    assert run("convert", str(source), "-o", str(tmp_path / "s.jsonl"), "--to", "spans").code == 0
+    assert str(YEAR_ONE) not in (tmp_path / "s.jsonl").read_text()
+
+
+def test_names_that_are_no_utf_8_are_shown_with_replacement_signs(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for name in (b"bad\xff.jsonl", b"bad\xfe.jsonl"):
+        try:
+            (folder / os.fsdecode(name)).write_bytes(EXAMPLE.read_bytes())
+        except OSError:
+            pytest.skip("the file system takes UTF-8 alone")
+    named = str(folder / os.fsdecode(b"bad\xff.jsonl"))
+    assert run("convert", str(folder), "-o", str(tmp_path / "t"), "--to", "parquet").code == 0
+    recordings = Frames.read(tmp_path / "t").steps().collect()["recording"].unique().sort().to_list()
+    assert recordings == ["bad\ufffd", "in/bad\ufffd"]
+    assert run("convert", named, "-o", str(tmp_path / "s.jsonl"), "--to", "spans").code == 0
+    assert run("chart", "steps", named, "-o", str(tmp_path / "x.png")).code == 0
+    done = run("convert", str(EXAMPLE), "-o", os.fsdecode(b"t\xff"), "--to", "parquet")
+    assert done.code == 2
+    assert "its name is no UTF-8" in done.err
 
 
 def test_several_inputs_keep_apart_and_share_no_name(run: Run, recording: Path, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 import orjson
@@ -90,11 +91,24 @@ def table(rows: Iterable[Mapping[str, Any]], types: Types) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
+def has_moments(span: SpanRow) -> bool:
+    """Whether its times are ones that OTLP and Parquet can hold: from 1970 to 2262, in nanoseconds."""
+    return 0 <= span.start <= _MOST and 0 <= span.end <= _MOST
+
+
+def without_moments(span: SpanRow) -> SpanRow:
+    """The span with the epoch as its times, which stands for unknown ones."""
+    return replace(span, start=0, end=0)
+
+
 def row_of(span: SpanRow) -> dict[str, Any]:
     """A span as a row of `spans.parquet`; columns that it has nothing for are left out.
 
-    An attribute of ours whose value is of another type than it should be stands among the rest.
+    An attribute of ours whose value is of another type than it should be stands among the rest. Times that
+    the columns cannot hold count as unknown.
     """
+    if not has_moments(span):
+        span = without_moments(span)
     row: dict[str, Any] = {
         _START: span.start,
         _DURATION: span.end - span.start,

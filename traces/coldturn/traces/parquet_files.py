@@ -21,7 +21,7 @@ from polars.exceptions import ComputeError, PolarsError
 from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.traces import names
 from coldturn.traces.packed import Definition
-from coldturn.traces.parquet import SEGMENTS, SPANS, Types, row_of, spans_of, table
+from coldturn.traces.parquet import SEGMENTS, SPANS, Types, has_moments, row_of, spans_of, table
 from coldturn.traces.segment_rows import Tell, defined_by, fail, rows_of
 from coldturn.traces.span_reader import SpanRow
 from coldturn.traces.whole_file import lives
@@ -159,7 +159,9 @@ def _key(span: SpanRow, partition: Partition) -> str:
     if partition is Partition.MODEL:
         model = span.attributes.get(names.REQUEST_MODEL)
         return model if isinstance(model, str) else "none"
-    return pl.Series([span.start]).cast(pl.Datetime("ns")).dt.strftime("%Y-%m-%d")[0]  # type: ignore[no-any-return] # a text
+    return (
+        pl.Series([span.start if has_moments(span) else 0]).cast(pl.Datetime("ns")).dt.strftime("%Y-%m-%d")[0]
+    )  # type: ignore[no-any-return] # a text
 
 
 @contextmanager
@@ -186,6 +188,7 @@ def written_tables(
         ParquetError: The folder cannot be written, or holds something else under these names.
         PackedSegmentsError: Segments disagree, and `tell` is None.
     """
+    _need_plain_name(folder)
     partial = folder / f".{SPANS_FILE}.{os.getpid()}.part"
     try:
         _remove_leftovers(folder)
@@ -202,6 +205,15 @@ def written_tables(
         raise ParquetError(folder, f"cannot be written ({_reason(error)}): choose another folder") from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+
+
+def _need_plain_name(folder: Path) -> None:
+    try:
+        str(folder).encode()
+    except UnicodeEncodeError as error:
+        raise ParquetError(
+            folder, "its name is no UTF-8, which Parquet needs: choose another folder"
+        ) from error
 
 
 def _remove_leftovers(folder: Path) -> None:

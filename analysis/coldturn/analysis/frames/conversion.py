@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
@@ -24,6 +25,8 @@ from coldturn.traces.usage_record import UsageRecord
 
 _LOOKED_AT: Final = 200
 _ENDINGS: Final = (".gz", ".yaml", ".yml", ".jsonl", ".ndjson", ".json", ".parquet")
+_UNPAIRED: Final = re.compile("[\ud800-\udfff]")
+"""What stands for the bytes of a file's name that are no UTF-8, which neither Parquet nor JSON can hold."""
 
 
 @dataclass(slots=True)
@@ -40,6 +43,7 @@ class Labels:
 
 
 def _names(source: str) -> Iterator[str]:
+    source = _UNPAIRED.sub("\N{REPLACEMENT CHARACTER}", source)
     name = PurePath(source).name
     for ending in _ENDINGS:
         name = name.removesuffix(ending)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from coldturn.analysis.frames.conversion import Conversion, parquet_of
 from coldturn.analysis.frames.further import FURTHER
@@ -17,8 +18,10 @@ from coldturn.replay.cli.options import usage_error
 from coldturn.replay.errors import RecordingExistsError
 from coldturn.traces.errors import NumbersOnlyError, UnsupportedFormatError
 from coldturn.traces.kinds import InputKind
+from coldturn.traces.parquet import has_moments, without_moments
 from coldturn.traces.parquet_files import SEGMENTS_FILE, SPANS_FILE, Partition, written_tables
 from coldturn.traces.span_lines import span_line
+from coldturn.traces.span_reader import SpanRow
 from coldturn.traces.whole_file import is_trace, written_whole
 
 DUMP_SUFFIX = ".requests.ndjson"
@@ -124,8 +127,27 @@ def read_traces(take: Take, told: Told, inputs: Sequence[str], options: TraceOpt
     Returns:
         The code that reading leads to, and the number of spans.
     """
-    conversion = Conversion(take, told, content=options.content)
-    return _read(conversion, inputs, options), conversion.spans
+    dated = _Dated(take)
+    conversion = Conversion(dated, told, content=options.content)
+    code = _read(conversion, inputs, options)
+    if dated.unknown:
+        count = "1 span has" if dated.unknown == 1 else f"{dated.unknown:,} spans have"
+        say(f"{count} a time before 1970 or after 2262, which counts as unknown")
+    return code, conversion.spans
+
+
+@dataclass(slots=True)
+class _Dated:
+    """Passes spans on; times that no trace can hold become unknown, and are counted."""
+
+    take: Take
+    unknown: int = 0
+
+    def __call__(self, span: SpanRow, further: Mapping[str, Any]) -> None:
+        if not has_moments(span):
+            span = without_moments(span)
+            self.unknown += 1
+        self.take(span, further)
 
 
 def _read(conversion: Conversion, inputs: Sequence[str], options: TraceOptions) -> ExitCode:
