@@ -189,3 +189,14 @@ def test_zone_bytes_give_a_turns_largest_request(frames: Frames) -> None:
     assert rows["history_bytes"].to_list() == [
         steps.filter(pl.col("turn") == turn)["history_bytes"].max() for turn in range(3)
     ]
+
+
+def test_the_pages_hit_rate_is_unknown_without_rules(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs/frames.md").read_text(encoding="utf-8")
+    snippet = page.partition("<!-- file: hit_rate.py -->\n```python\n")[2].partition("```")[0]
+    monkeypatch.setattr(Frames, "read", lambda _: frames_of([usage(500, 1_000, 0)]))
+    exec(compile(snippet, "hit_rate.py", "exec"), {})  # noqa: S102 - the page's own example
+    row = [cell.strip() for cell in capsys.readouterr().out.splitlines()[-2].split("┆")]
+    assert row[3:] == ["1", "null", "1        │"]

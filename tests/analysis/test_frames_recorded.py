@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from analysis.exchanges import ANTHROPIC, exchange
+from analysis.exchanges import ANTHROPIC, GEMINI, exchange
 from coldturn.analysis.breaks.explain import Compared, Explainer
 from coldturn.analysis.frames.frames import Frames
 from coldturn.analysis.frames.recorded import RecordedSpans
@@ -123,3 +123,45 @@ def test_a_value_of_another_type_is_kept_among_the_rest() -> None:
     back = span_of({**dict.fromkeys(("links_json", "span_attributes")), **row})
     assert back.attributes[names.TURN_INDEX] is True
     assert back.attributes[names.ZONE_BYTES] == ("a",)
+
+
+OFFERED = [{"name": name, "input_schema": {"type": "object"}} for name in ("look", "idle")]
+
+
+def tools_of(exchanges: Iterable[Exchange]) -> dict[str, tuple[int | None, int | None]]:
+    tools = Frames.of_spans(spans_of(exchanges)).tools().collect()
+    return {name: (calls, errors) for name, calls, errors in tools.select("tool", "calls", "errors").rows()}
+
+
+def log_of_calls() -> list[dict[str, Any]]:
+    """Requests that call a tool twice, one of them before the log begins, each history sent again."""
+    again = json.loads(json.dumps([CALL, user(RESULT)]).replace("toolu_1", "toolu_2"))
+    said = [ASK, CALL, user(RESULT), *again, user(text("And now?"))]
+    return [{**body(*said[:count]), "tools": OFFERED} for count in (3, 5, 6)]
+
+
+def test_calls_of_a_log_without_answers_are_those_of_its_histories() -> None:
+    spans = spans_of(exchange(one, ANTHROPIC) for one in log_of_calls())
+    assert [span.name for span in spans].count("execute_tool look") == 2
+    turns = Frames.of_spans(spans).turns().collect()
+    assert turns["tool_calls"].to_list() == [2, 0]
+    assert tools_of(exchange(one, ANTHROPIC) for one in log_of_calls()) == {
+        "look": (2, None),
+        "idle": (0, None),
+    }
+
+
+def test_calls_without_ids_are_told_by_their_bytes() -> None:
+    say = {"role": "user", "parts": [{"text": "Look."}]}
+    call = {"role": "model", "parts": [{"functionCall": {"name": "look", "args": {}}}]}
+    result = {"role": "user", "parts": [{"functionResponse": {"name": "look", "response": {"a": 1}}}]}
+    tools = [{"functionDeclarations": [{"name": "look"}, {"name": "idle"}]}]
+    bodies = [{"contents": [say, call, result][:count], "tools": tools} for count in (1, 3, 3)]
+    assert tools_of(exchange(one, GEMINI) for one in bodies) == {"look": (1, None), "idle": (0, None)}
+
+
+def test_calls_are_unknown_where_histories_were_not_kept() -> None:
+    one = replace(
+        exchange({**body(ASK), "tools": OFFERED}, ANTHROPIC), parts_missing=frozenset({Zone.HISTORY})
+    )
+    assert tools_of([one]) == {"look": (None, None), "idle": (None, None)}

@@ -42,9 +42,29 @@ _KEY: Final = ("recording", "policy", "tool")
 def tools_of(spans: pl.LazyFrame, rows: pl.LazyFrame) -> pl.LazyFrame:
     """Tools with the columns of the frame: what was shown, joined with what was called."""
     joined = _shown(spans, rows).join(_called(spans), on=_KEY, how="full", coalesce=True)
-    counts = ("steps_shown", "definition_bytes", "sent_bytes", "definitions", "calls", "errors")
-    return joined.with_columns(pl.col(counts).fill_null(0)).sort(
-        "recording", "policy", "sent_bytes", "tool", descending=[False, False, True, False]
+    counts = ("steps_shown", "definition_bytes", "sent_bytes", "definitions")
+    return (
+        joined.join(_told(spans), on=_KEY[:2], how="left")
+        .with_columns(
+            pl.col(counts).fill_null(0),
+            pl.when(pl.col("tells_calls")).then(pl.col("calls").fill_null(0)).otherwise("calls"),
+            pl.when(pl.col("tells_errors")).then(pl.col("errors").fill_null(0)),
+        )
+        .sort("recording", "policy", "sent_bytes", "tool", descending=[False, False, True, False])
+    )
+
+
+def _told(spans: pl.LazyFrame) -> pl.LazyFrame:
+    """Whether a recording tells all calls, which stand in histories, and whether it tells how they ended."""
+    history = pl.col(names.ZONE_NAMES).list.contains("history").fill_null(value=False)
+    return (
+        spans.with_columns(identity())
+        .filter(ours("chat"))
+        .group_by(_KEY[:2])
+        .agg(
+            history.all().alias("tells_calls"),
+            pl.col(names.REQUEST_INDEX).is_null().all().alias("tells_errors"),
+        )
     )
 
 

@@ -153,8 +153,10 @@ TOOLS: Final[Columns] = {
     "definition_bytes": Column(pl.Int64, "Content bytes of its definition, the largest seen."),
     "sent_bytes": Column(pl.Int64, "Content bytes of its definition in all steps together."),
     "definitions": Column(pl.Int64, "Different definitions seen."),
-    "calls": Column(pl.Int64, "Calls by that name."),
-    "errors": Column(pl.Int64, "Of these failed or refused."),
+    "calls": Column(
+        pl.Int64, "Calls by that name in answers and histories; null when histories are not kept."
+    ),
+    "errors": Column(pl.Int64, "Of these failed or refused; null for a recording, which does not say."),
     "result_bytes": Column(pl.Int64, "Bytes of its results, as far as they are known."),
 }
 

@@ -1,12 +1,13 @@
 """Recorded requests as a trace: what `explain` compares becomes spans as the runtime writes them.
 
 A conversation is a Run, requests behind a user's message are the steps of a turn, and the tools that an
-answer calls are calls of that turn. What a recording does not tell stays away: agents, servers, elision.
+answer calls, or that the next request's history shows as called, are calls of that turn. What a recording
+does not tell stays away: agents, servers, elision.
 """
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
@@ -22,13 +23,13 @@ from coldturn.analysis.frames.recorded_attributes import (
     further,
     request_attributes,
 )
+from coldturn.analysis.frames.recorded_calls import SeenCalls, new_blocks, times
 from coldturn.reference.prefix.causes.transient import is_reminder
 from coldturn.reference.prefix.ledger import Ledger
-from coldturn.reference.prefix.model import Block, BlockKind
+from coldturn.reference.prefix.model import BlockKind
 from coldturn.reference.prefix.running_ledger import RunningLedger
 from coldturn.traces import names
 from coldturn.traces import span_attributes as attributes
-from coldturn.traces.exchange import Exchange
 from coldturn.traces.span_ids import DerivedIds
 from coldturn.traces.span_reader import AttributeValue, SpanLink, SpanRow
 
@@ -81,6 +82,7 @@ class RecordedSpans:
     _ledgers: OrderedDict[tuple[str, str], RunningLedger] = field(default_factory=OrderedDict)
     _places: OrderedDict[tuple[str, int], Place] = field(default_factory=OrderedDict)
     _defined: set[bytes] = field(default_factory=set)
+    _seen: dict[str, SeenCalls] = field(default_factory=lambda: defaultdict(SeenCalls))
 
     def compared(self, one: Compared) -> None:
         """Take the next request."""
@@ -89,10 +91,14 @@ class RecordedSpans:
         if conversation is None:
             conversation = _Conversation(one.lineage.id, self.label(one.exchange.source))
             self._conversations[key] = conversation
+        before = conversation.turn
+        turn = before or self._turn_of(conversation, one)
+        conversation.calls |= _repeated(conversation, turn, one, self._seen[conversation.label])
         for span in _returned(conversation, one):
             self.take(span, {"source": conversation.label})
         ledger = self._ledger(key).of(one.request)
-        turn = self._turn_of(conversation, one)
+        if before is not None:
+            turn = self._turn_of(conversation, one)
         self._step(conversation, turn, one, ledger)
 
     def finish(self) -> None:
@@ -111,7 +117,7 @@ class RecordedSpans:
         return found
 
     def _turn_of(self, conversation: _Conversation, one: Compared) -> _Turn:
-        started, ended = _times(one.exchange)
+        started, ended = times(one.exchange)
         turn = conversation.turn
         if turn is None or _begins_turn(one):
             index = 0 if turn is None else turn.index + 1
@@ -126,7 +132,7 @@ class RecordedSpans:
     def _step(self, conversation: _Conversation, turn: _Turn, one: Compared, ledger: Ledger) -> None:
         ids = DerivedIds(conversation.label)
         ids.about(turn.span_id, "chat", str(turn.steps), str(one.number))
-        started, ended = _times(one.exchange)
+        started, ended = times(one.exchange)
         source = one.exchange.source
         base = None if one.parent is None else self._places.get((source, one.parent))
         found: dict[str, AttributeValue] = {
@@ -159,6 +165,8 @@ class RecordedSpans:
         _count(turn, one.found, ledger)
         self.take(span, {"source": conversation.label} | further(one))
         conversation.calls |= _calls(conversation, turn, one, span)
+        for call in one.reply.calls if one.reply else ():
+            self._seen[conversation.label].answered(call.id)
 
     def _remember(self, key: tuple[str, int], place: Place) -> None:
         self._places[key] = place
@@ -193,15 +201,6 @@ def _span_id(ids: DerivedIds) -> str:
     return f"{ids.generate_span_id():016x}"
 
 
-def _times(exchange: Exchange) -> tuple[int, int]:
-    """Start and end in nanoseconds; of an answer no more than its first byte is known."""
-    if exchange.started is None:
-        return 0, 0
-    start = round(exchange.started * 1_000_000_000)
-    answered = exchange.answered
-    return start, start if answered is None else max(start, round(answered * 1_000_000_000))
-
-
 def _identity(conversation: _Conversation, turn: _Turn) -> dict[str, AttributeValue]:
     return {
         names.SCHEMA: names.SCHEMA_VERSION,
@@ -221,16 +220,6 @@ def _count(turn: _Turn, found: Finding | None, ledger: Ledger) -> None:
         turn.unplanned += not found.planned
 
 
-def _new_blocks(one: Compared) -> Iterator[Block]:
-    """The blocks of the elements that the request before does not hold, wherever the prefix broke."""
-    held = Counter(map(id, one.parent_request.contents)) if one.parent_request else Counter[int]()
-    for index, content in enumerate(one.request.contents):
-        if held[id(content)]:
-            held[id(content)] -= 1
-        else:
-            yield from one.request.lazy_blocks.of_elements(index, index + 1)
-
-
 def _begins_turn(one: Compared) -> bool:
     """Whether a user's message is new in it: one that holds words, no results, and no mere reminder."""
     labelled = one.request.labels.turn, one.parent_request and one.parent_request.labels.turn
@@ -238,7 +227,7 @@ def _begins_turn(one: Compared) -> bool:
         return labelled[0] != labelled[1]
     words: set[int | None] = set()
     results: set[int | None] = set()
-    for block in _new_blocks(one):
+    for block in new_blocks(one):
         if block.kind is BlockKind.TOOL_RESULT:
             results.add(block.message)
         elif block.role == "user" and block.kind is BlockKind.TEXT and not is_reminder(block):
@@ -252,24 +241,42 @@ def _calls(conversation: _Conversation, turn: _Turn, one: Compared, chat: SpanRo
     for number, call in enumerate(one.reply.calls if one.reply else ()):
         ids = DerivedIds(conversation.label)
         ids.about(chat.span_id, "tool", str(number))
-        known: dict[str, AttributeValue] = {
-            **_identity(conversation, turn),
-            **as_read(attributes.compact({names.OPERATION: "execute_tool", names.TOOL_NAME: call.name,
-                                          names.TOOL_CALL_ID: call.id, names.TOOL_TYPE: "function"})),
-        }  # fmt: skip
-        found[call.id or f"{chat.span_id}-{number}"] = SpanRow(
-            turn.trace_id, _span_id(ids), turn.span_id, f"execute_tool {call.name}", "INTERNAL", chat.end,
-            chat.end, known, scope=names.SCOPE, service=_SERVICE,
-        )  # fmt: skip
+        span = _call(conversation, turn, _span_id(ids), call.name, call.id, chat.end)
+        found[call.id or f"{chat.span_id}-{number}"] = span
     return found
+
+
+def _repeated(conversation: _Conversation, turn: _Turn, one: Compared, seen: SeenCalls) -> dict[str, SpanRow]:
+    """The calls that a history shows and whose answers were not recorded; when they began is not known."""
+    found: dict[str, SpanRow] = {}
+    for number, block in enumerate(seen.repeated(one)):
+        ids = DerivedIds(conversation.label)
+        ids.about(turn.span_id, "call", str(one.number), str(number))
+        span = _call(conversation, turn, _span_id(ids), block.name, block.call_id, turn.ended)
+        found[block.call_id or span.span_id] = span
+    return found
+
+
+def _call(
+    conversation: _Conversation, turn: _Turn, span_id: str, name: str | None, call_id: str | None, at: int
+) -> SpanRow:
+    known: dict[str, AttributeValue] = {
+        **_identity(conversation, turn),
+        **as_read(attributes.compact({names.OPERATION: "execute_tool", names.TOOL_NAME: name,
+                                      names.TOOL_CALL_ID: call_id, names.TOOL_TYPE: "function"})),
+    }  # fmt: skip
+    return SpanRow(
+        turn.trace_id, span_id, turn.span_id, f"execute_tool {name}", "INTERNAL", at, at, known,
+        scope=names.SCOPE, service=_SERVICE,
+    )  # fmt: skip
 
 
 def _returned(conversation: _Conversation, one: Compared) -> Iterator[SpanRow]:
     """Calls whose results this request sends."""
     if not conversation.calls:
         return
-    started, _ = _times(one.exchange)
-    for block in _new_blocks(one):
+    started, _ = times(one.exchange)
+    for block in new_blocks(one):
         if block.kind is not BlockKind.TOOL_RESULT or block.call_id not in conversation.calls:
             continue
         span = conversation.calls.pop(block.call_id)
