@@ -145,3 +145,19 @@ def test_few_are_looked_at_however_many_conversations_there_are(monkeypatch: pyt
                 assert placed.parent_index == (turn - 1) * conversations + number
                 assert len(looks) <= 10, "of up to 300 requests"
             texts += [CANNED[turn % 3], f"Answer {number}.{turn} of the model."]
+
+
+def test_the_index_holds_no_chains_of_what_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lineage_search, "MOST_LOOKS", 0)
+    monkeypatch.setattr(lineage_index, "_MOST_EMPTY", 1 << 30)
+    lineages = Lineages(most_leaves=5, most_inner=5)
+    for number in range(60):
+        texts = ["Same start.", f"Answer {number} of the model."][: number + 1]
+        body = {"model": "m", "instructions": RULES, "input": [{"role": "user", "content": t} for t in texts]}
+        lineages.place(read_request(json.dumps(body).encode()))
+    (pool,) = lineages._store._pools.values()
+    assert pool.index is not None
+    chains = set(pool.index._chains.values())
+    assert pool.index._chains.keys() == pool.nodes.keys()
+    assert sum(len(chain.members) for chain in chains) == len(pool.nodes)
+    assert sum(len(chain.below) for chain in chains) <= len(pool.nodes)
