@@ -73,11 +73,11 @@ def test_texts_and_bare_parts_become_contents() -> None:
 
 
 def test_values_keep_their_bytes() -> None:
-    body = as_sent(b'{"contents": "\\u00e9", "config": {"tools": [ {"a":1.50} ], "se\\"ed": 7}}')
+    body = as_sent(b'{"contents": "\\u00e9", "config": {"tools": [ {"a":1.50} ], "se\\"ed\\ud800": 7}}')
     assert body is not None
     assert b'"tools":[ {"a":1.50} ]' in body
     assert b'{"text":"\\u00e9"}' in body
-    assert json.loads(body)["generationConfig"] == {'se"ed': 7}
+    assert json.loads(body)["generationConfig"] == {'se"ed\ud800': 7}
 
 
 @pytest.mark.parametrize("config", [None, "text", [1]])

@@ -47,6 +47,16 @@ def test_a_time_beside_the_body_is_when_it_was_sent(key: str, value: str) -> Non
     assert (found.started, found.undated) == (1_796_029_210.5, False)
 
 
+def test_milliseconds_since_1970_are_told_by_their_size() -> None:
+    assert only(f'{{"timestamp": 1796029210500, "body": {BODY}}}').started == 1_796_029_210.5
+
+
+@pytest.mark.parametrize("value", ["1" + "0" * 400, "1e999", "NaN", "[]"])
+def test_a_number_of_no_clock_is_no_time(value: str) -> None:
+    found = only(f'{{"timestamp": {value}, "method": 5, "headers": 3, "status": "ok", "body": {BODY}}}')
+    assert (found.started, found.method, found.status, found.request_headers) == (None, "POST", None, ())
+
+
 @pytest.mark.parametrize(("value", "undated"), [("1.25", False), ("null", False), ('"9 o\'clock"', True)])
 def test_a_duration_is_no_time(value: str, undated: bool) -> None:
     found = only(f'{{"time": {value}, "body": {BODY}}}')

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
-
-import msgspec
 
 from coldturn.traces.slices import NotJsonError, array_parts, object_parts
 
@@ -100,8 +99,4 @@ def _list(values: Iterator[bytes] | Sequence[bytes]) -> bytes:
 
 
 def _object(values: dict[str, bytes]) -> bytes:
-    return b"{" + b",".join(b'"%b":%b' % (_key(key), value) for key, value in values.items()) + b"}"
-
-
-def _key(key: str) -> bytes:
-    return msgspec.json.encode(key)[1:-1]
+    return b"{" + b",".join(json.dumps(key).encode() + b":" + value for key, value in values.items()) + b"}"

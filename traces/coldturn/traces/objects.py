@@ -21,6 +21,8 @@ CALL_KEYS = ("request_params", "kwargs")
 """Under these stand the arguments of a client library's call."""
 _TIME_KEYS = ("started", "timestamp", "time", "ts")
 _YEAR_2000 = 946_684_800
+_MILLISECONDS = 100_000_000_000
+"""From here on a number is no second of this millennium or the next two, and a millisecond since 1973."""
 _HISTORIES = frozenset({"messages", "input", "contents"})
 
 
@@ -111,7 +113,7 @@ def _recorded(
         source=source,
         entry=entry,
         kind=kind_of(body, url),
-        method=_optional_text(parts, "method") or "POST",
+        method=_optional_text(parts, "method") if parts.get("method", b"")[:1] == b'"' else "POST",
         url=url,
         request_body=body,
         response_body=response,
@@ -208,8 +210,10 @@ def _started(parts: dict[str, bytes]) -> tuple[float | None, bool]:
         if raw == b"null":
             continue
         value = value_of(raw)
-        if key != "started" and isinstance(value, int | float) and value < _YEAR_2000:
-            continue  # a duration, or a count
+        if key != "started" and isinstance(value, int | float):
+            if value < _YEAR_2000:
+                continue  # a duration, or a count
+            value = value / 1000 if _MILLISECONDS <= value < 1000 * _MILLISECONDS else value
         moment = instant(value)
         return moment, moment is None
     return None, False
