@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
 
 from cli_runs import Run, runner
 from coldturn.replay.cli.chart import Kind
@@ -75,3 +76,50 @@ def test_one_unreadable_input_of_two_draws_the_other_and_exits_2(run: Run, tmp_p
     done = run("chart", "zones", str(EXAMPLE), str(tmp_path / "bad.json"), "-o", str(tmp_path / "x.png"))
     assert done.code == 2
     assert (tmp_path / "x.png").exists()
+
+
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
+@pytest.mark.parametrize(
+    "command", [("chart", "zones", str(EXAMPLE), "-o"), ("curves", str(EXAMPLE), "--out")], ids=lambda c: c[0]
+)
+def test_a_picture_of_ours_is_replaced_and_nothing_else(
+    run: Run, tmp_path: Path, command: tuple[str, ...], ending: str
+) -> None:
+    out = tmp_path / f"x.{ending}"
+    out.touch()
+    assert run(*command, str(out)).code == 0
+    assert run(*command, str(out)).code == 0, "it was drawn by coldturn"
+    theirs = Figure()
+    theirs.savefig(out)
+    kept = out.read_bytes()
+    done = run(*command, str(out))
+    assert done.code == 2
+    assert "no picture of coldturn, so it stays" in done.err
+    assert out.read_bytes() == kept
+    assert list(tmp_path.iterdir()) == [out]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("chart", "zones", str(EXAMPLE), "-o"),
+        ("report", str(EXAMPLE), "-o"),
+        ("curves", str(EXAMPLE), "--out"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_a_place_that_is_no_file_or_is_an_input_is_one_sentence(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder.png").mkdir()
+    (tmp_path / "empty.png").touch()
+    places = ["", ".", "folder.png", "empty.png"] + ["x.gif", "x", "x.svgz"] * (command[0] != "report")
+    for place in places:
+        inputs = ("empty.png",) if place == "empty.png" else ()
+        done = run(*command[:-1], *inputs, command[-1], place)
+        assert (done.code, done.out) == (2, "")
+        assert len(done.err.splitlines()) == 1
+        assert "[usage]" in done.err
+    assert {path.name for path in tmp_path.iterdir()} == {"folder.png", "empty.png"}
+    assert (tmp_path / "empty.png").read_bytes() == b""

@@ -159,9 +159,8 @@ def _key(span: SpanRow, partition: Partition) -> str:
     if partition is Partition.MODEL:
         model = span.attributes.get(names.REQUEST_MODEL)
         return model if isinstance(model, str) else "none"
-    return (
-        pl.Series([span.start if has_moments(span) else 0]).cast(pl.Datetime("ns")).dt.strftime("%Y-%m-%d")[0]
-    )  # type: ignore[no-any-return] # a text
+    start = span.start if has_moments(span) else 0
+    return str(pl.Series([start]).cast(pl.Datetime("ns")).dt.strftime("%Y-%m-%d")[0])
 
 
 @contextmanager

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
-from pathlib import Path
 from typing import Any, Final, ParamSpec
 
 import matplotlib as mpl
@@ -54,19 +53,6 @@ class EmptyChartError(ColdturnError, ValueError):
         super().__init__(f"nothing to draw: {what}; {instead}")
 
 
-class ChartFileError(ColdturnError):
-    """A picture that cannot be written."""
-
-    slug = "chart-file"
-
-    def __init__(self, path: Path, reason: str) -> None:
-        self.path = path
-        super().__init__(
-            f"{path}: the picture cannot be written ({reason}): "
-            "name a .png, .svg or .pdf, and a folder that is there"
-        )
-
-
 @contextmanager
 def styled() -> Iterator[None]:
     """Draw inside: whatever the user's own settings of matplotlib are."""
@@ -85,22 +71,6 @@ def chart(function: Callable[_Parameters, Figure]) -> Callable[_Parameters, Figu
             return function(*args, **kwargs)
 
     return drawn
-
-
-def save(figure: Figure, path: str | Path, *, dpi: int = 150) -> None:
-    """Write a picture, by the ending of its name; it carries no date, so the same figures give the same file.
-
-    Raises:
-        ChartFileError: It cannot be written, or nobody knows the format.
-    """
-    path = Path(path)
-    metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(path.suffix.lower())
-    try:
-        with styled():
-            figure.savefig(path, dpi=dpi, metadata=metadata)
-    except (OSError, ValueError) as error:
-        reason = (error.strerror if isinstance(error, OSError) else None) or str(error).partition(" (")[0]
-        raise ChartFileError(path, reason.lower()) from error
 
 
 def titled(figure: Figure, title: str) -> None:

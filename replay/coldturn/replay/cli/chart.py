@@ -11,6 +11,7 @@ import typer
 from coldturn.replay.cli.common import say
 from coldturn.replay.cli.exit_codes import ExitCode
 from coldturn.replay.cli.options import Format, Strict
+from coldturn.replay.cli.outputs import PICTURES, need_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,13 +65,14 @@ def chart(
 
         coldturn chart prefix-map coldturn-demo/*.jsonl -o map.svg
     """
-    from coldturn.analysis.charts import save
+    from coldturn.analysis.charts import replace_picture
 
+    need_file(out, "-o", inputs, endings=PICTURES)
     if kind is Kind.CURVES:
         figure, code = _curves(inputs, title, format_)
     else:
         figure, code = _of_frames(kind, inputs, title, format_, strict=strict)
-    save(figure, out)
+    replace_picture(figure, out)
     say(f"drawn into {out}")
     raise typer.Exit(code)
 

@@ -19,7 +19,8 @@ from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.replay.cli.common import print_json, read_all, say, stdout, tell
 from coldturn.replay.cli.exit_codes import ExitCode
 from coldturn.replay.cli.inputs import Input
-from coldturn.replay.cli.options import Format, Json, usage_error
+from coldturn.replay.cli.options import Format, Json
+from coldturn.replay.cli.outputs import PICTURES, need_file
 from coldturn.traces.exchange import EntryError, Exchange
 from coldturn.traces.opening import opened
 
@@ -90,6 +91,8 @@ def curves(
 
         coldturn curves trace.jsonl --json
     """
+    if out is not None:
+        need_file(out, "--out", inputs, endings=PICTURES)
     taking = Taking()
     code = read_all(taking, inputs, format_, taking.numbers)
     found = taking.found()
@@ -104,16 +107,13 @@ def curves(
 
 
 def _draw(found: dict[str, Curves], out: Path) -> None:
+    from coldturn.analysis.charts import replace_picture
     from coldturn.analysis.curves.chart import curves_chart
 
     if not any(one.capacity.bounds for one in found.values()):
         say("no request repeats an earlier prefix: nothing to draw")
         return
-    figure = curves_chart(found)
-    try:
-        figure.savefig(out, dpi=150)
-    except (OSError, ValueError) as error:
-        raise usage_error(f"--out {out}: cannot be written: {error}") from error
+    replace_picture(curves_chart(found), out)
     say(f"drawn into {out}")
 
 

@@ -24,6 +24,7 @@ from coldturn.replay.cli.common import read_all, say, stdout, tell
 from coldturn.replay.cli.exit_codes import ExitCode
 from coldturn.replay.cli.inputs import STANDARD_INPUT, Input, expand
 from coldturn.replay.cli.options import Context, Format, NoContent, Strict, usage_error
+from coldturn.replay.cli.outputs import need_file
 from coldturn.replay.cli.replay import policies_of, replay_code
 from coldturn.replay.runs.ablation import with_ablation
 from coldturn.replay.runs.page import page_data
@@ -82,6 +83,7 @@ def report(  # noqa: PLR0913, PLR0917 - a command's options are its parameters
 
         coldturn report session.jsonl --ablate --jobs 4 -o report.html
     """
+    need_file(out, "-o", inputs)
     findings = PairOptions(content=not no_content, context=context)
     if policy is not None or compare is not None or ablate or set_:
         policies = policies_of(policy, set_ or [], compare, ablate=ablate)
