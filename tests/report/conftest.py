@@ -102,12 +102,13 @@ def _note_request(troubles: list[str], url: str) -> None:
         troubles.append(f"request: {url}")
 
 
-def write_page(path: Path, log: Path, *, title: str = "a log") -> Path:
-    """Make the report of a log."""
+def write_page(path: Path, *logs: Path, title: str = "a log") -> Path:
+    """Make the report of one or several logs."""
     data = ReportData()
     view = RecordedView(data, PairOptions())
-    for item in read_exchanges(log):
-        view.add(item)
+    for log in logs:
+        for item in read_exchanges(log):
+            view.add(item)
     view.close()
     write_report(data, path, title)
     return path

@@ -46,7 +46,8 @@ def test_everything_has_a_name_and_a_role(opened: OpenPage, small_page: Path) ->
     expect(options.nth(2)).to_have_attribute("aria-selected", "true")
     expect(options.nth(2)).to_have_attribute("aria-posinset", "3")
     expect(options.nth(2)).to_have_attribute(
-        "aria-label", re.compile(r"^Request 2: broken, clock_in_prefix in system, .*estimated; \d+ % reused")
+        "aria-label",
+        re.compile(r"^Request 2: broken, clock_in_prefix in system, .*estimated; \d+ % reusable"),
     )
 
 

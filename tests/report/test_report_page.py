@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from report.conftest import ROWS, OpenPage, chosen, row
-from report.report_inputs import HOSTILE
+from report.conftest import ROWS, OpenPage, chosen, row, write_page
+from report.report_inputs import HOSTILE, conversation, written
 
 
 def test_the_overview_keeps_its_columns_apart(opened: OpenPage, small_page: Path) -> None:
@@ -77,7 +77,7 @@ def test_the_parts_of_a_prompt_are_listed_with_their_state(opened: OpenPage, sma
     page.click(row(2))
     page.click("#detail .part-list summary")
     states = page.locator("#detail .parts .state").all_inner_texts()
-    assert states[0] == "reused"
+    assert states[0] == "reusable"
     assert "differs" in states
     assert states.index("differs") < states.index("sent again")
     keys = page.locator("#detail .parts .key").all_inner_texts()
@@ -105,6 +105,47 @@ def test_the_keyboard_reaches_everything(opened: OpenPage, small_page: Path) -> 
     expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog", name="Keys")).to_be_hidden()
+
+
+def test_what_can_be_read_again_is_not_called_read(opened: OpenPage, small_page: Path) -> None:
+    page = opened(small_page)
+    page.click(row(2))
+    expect(page.locator("#map-legend")).to_contain_text("reusable")
+    expect(page.locator("#detail .shares")).to_contain_text("reusable")
+    assert not re.search(r"\breused\b", page.inner_text("body"))
+
+
+@pytest.mark.parametrize("key", ["n", "p", "j", "k"])
+def test_a_key_brings_what_it_chooses_into_the_window(opened: OpenPage, small_page: Path, key: str) -> None:
+    page = opened(small_page, height=600, motion="reduce", fragment="#row=2")
+    page.evaluate("scrollTo(0, 0)")
+    page.keyboard.press(key)
+    expect(page.locator("#rows [aria-selected=true]")).to_be_in_viewport(ratio=1)
+
+
+SELECT = """(select) => {
+    const style = getComputedStyle(select);
+    const pen = document.createElement("canvas").getContext("2d");
+    pen.font = style.font;
+    const words = pen.measureText(select.selectedOptions[0].textContent).width;
+    return select.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight) - words;
+}"""
+ARROW = 16
+
+
+def test_a_chosen_cause_stands_clear_of_the_arrow(opened: OpenPage, small_page: Path) -> None:
+    page = opened(small_page, fragment="#cause=clock_in_prefix")
+    assert page.eval_on_selector("#cause", SELECT) >= ARROW
+
+
+def test_the_lines_of_two_files_are_not_joined(opened: OpenPage, tmp_path: Path) -> None:
+    logs = [written(tmp_path / f"{name}.jsonl", conversation()) for name in "ab"]
+    one, two = (write_page(tmp_path / f"{len(given)}.html", *given) for given in (logs[:1], logs))
+    lines = "(path) => path.getAttribute('d').split('M').length - 1"
+    for path, count, words in ((one, 1, "request 0"), (two, 2, "10 requests of 2 files")):
+        page = opened(path)
+        assert page.eval_on_selector("#rate-chart path.line-ceiling", lines) == count
+        expect(page.locator("#rate-chart svg")).to_contain_text(words)
 
 
 def test_filters_filter_and_stand_in_the_address(opened: OpenPage, small_page: Path) -> None:

@@ -1,4 +1,4 @@
-// A request as a bar: zones by colour; reused solid, sent again hatched, new pale; the break marked.
+// A request as a bar: zones by colour; reusable solid, sent again hatched, new pale; the break marked.
 import { svg } from "./dom.js";
 import { isCalm, isTextless, parts, partsOf } from "./data.js";
 
@@ -24,7 +24,7 @@ export function wholeOf(view, row, scale) {
   return { row: row?.bytes, usual: view.usual }[scale] ?? view.largest;
 }
 
-// What of a row is reused, sent again and new, in bytes.
+// What of a row is reusable, sent again and new, in bytes.
 export function sharesOf(row) {
   const held = Math.min(row.common ?? 0, row.bytes);
   // Without a change of text, what is lost is lost from the end of what stands equal.

@@ -9,7 +9,7 @@ const LARGEST_GRID = 250_000;
 const LEAST_KEPT = 4;
 const BAR_HEIGHT = 18;
 const PADDING = 34;
-const STATES = { reused: "reused", again: "sent again", fresh: "new" };
+const STATES = { reused: "reusable", again: "sent again", fresh: "new" };
 
 export function drawDetail(view, at, { close, choose }) {
   const box = byId("detail");

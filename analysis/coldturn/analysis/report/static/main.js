@@ -14,6 +14,7 @@ import { count, counted, foreign } from "./format.js";
 const MOST_PRINTED_BREAKS = 100;
 const FEW_ERRORS = 12;
 const TYPING_PAUSE = 120;
+const HEADER = 64;
 
 let shown = [];
 const isNarrow = matchMedia("(max-width: 1099px)");
@@ -138,6 +139,7 @@ function step(by) {
   const place = list.chosenPlace();
   const next = place < 0 ? 0 : Math.min(Math.max(place + by, 0), shown.length - 1);
   choose(shown[next]);
+  lookAtChosen();
 }
 
 function stepBreak(by) {
@@ -146,6 +148,15 @@ function stepBreak(by) {
   if (place < 0 && by < 0) place = -1;
   while (place >= 0 && place < shown.length && rows[shown[place]].finding === null) place += by;
   if (place >= 0 && place < shown.length) choose(shown[place]);
+  lookAtChosen();
+}
+
+// A key may be pressed anywhere on the page: what it chose has to be seen.
+function lookAtChosen() {
+  if (list.chosenPlace() < 0) return;
+  const node = byId(`row-${state.row}`);
+  const { top, bottom } = node.getBoundingClientRect();
+  if (top < byId("rows").getBoundingClientRect().top || top < HEADER || bottom > innerHeight) node.scrollIntoView({ block: "center" });
 }
 
 function leave() {
@@ -232,7 +243,7 @@ function drawLegend() {
   replace(
     byId("map-legend"),
     ...ZONES.filter((zone) => used.has(zone)).map((zone) => el("li", {}, swatch(`zone-${zone}`), zone)),
-    el("li", { class: "gap" }, swatch("how-reused"), "reused"),
+    el("li", { class: "gap" }, swatch("how-reused"), "reusable"),
     el("li", {}, swatch("how-again"), "sent again"),
     el("li", {}, swatch("how-fresh"), "new"),
     el("li", { class: "gap" }, el("span", { class: "verdict broken" }, "◆"), " break"),

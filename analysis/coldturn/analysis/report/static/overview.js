@@ -142,7 +142,8 @@ export function drawChart(view, choose) {
   const y = (rate) => PAD.top + (1 - rate) * (HEIGHT - PAD.top - PAD.bottom);
   const chart = svg("svg", { width, height: HEIGHT, role: "img", "aria-label": chartWords(view) }, grid(y, width), breakTicks(view, bins, x), axisWords(view, width));
   const shown = SERIES.map((one) => ({ ...one, values: binned(view, one, bins) })).filter((one) => one.values.some((value) => value !== null));
-  for (const one of shown) chart.append(line(one, x, y));
+  const starts = sourceStarts(view, bins);
+  for (const one of shown) chart.append(line(one, starts, x, y));
   chart.addEventListener("click", (event) => {
     const at = Math.round(((event.offsetX - PAD.left) / inner) * (view.rows.length - 1));
     choose(Math.min(Math.max(at, 0), view.rows.length - 1));
@@ -177,18 +178,29 @@ function binned(view, series, bins) {
   return sums.map((sum) => share(sum.part, sum.whole));
 }
 
-function line(series, x, y) {
+// Bins with which another file begins: what one file read says nothing of the next one's course.
+function sourceStarts(view, bins) {
+  const starts = new Set();
+  view.rows.forEach((row, at) => {
+    if (at > 0 && row.source !== view.rows[at - 1].source) starts.add(Math.min(bins - 1, Math.floor((at * bins) / view.rows.length)));
+  });
+  return starts;
+}
+
+function line(series, starts, x, y) {
   let path = "";
   let isOpen = false;
   const dots = [];
   series.values.forEach((value, bin) => {
+    if (starts.has(bin)) isOpen = false;
     if (value === null) {
       isOpen = false;
       return;
     }
     path += `${isOpen ? "L" : "M"}${x(bin).toFixed(1)} ${y(value).toFixed(1)}`;
+    const isAlone = !isOpen && ((series.values[bin + 1] ?? null) === null || starts.has(bin + 1));
     isOpen = true;
-    if (series.key === "reported" || series.values.length === 1) dots.push(svg("circle", { class: `dot-${series.key}`, cx: x(bin).toFixed(1), cy: y(value).toFixed(1), r: series.values.length > 120 ? 1.6 : 2.6 }));
+    if (series.key === "reported" || isAlone) dots.push(svg("circle", { class: `dot-${series.key}`, cx: x(bin).toFixed(1), cy: y(value).toFixed(1), r: series.values.length > 120 ? 1.6 : 2.6 }));
   });
   return svg("g", {}, svg("path", { class: `line line-${series.key}`, d: path }), ...dots);
 }
@@ -216,6 +228,10 @@ function breakTicks(view, bins, x) {
 
 function axisWords(view, width) {
   const last = view.rows.length - 1;
+  if (view.sources > 1) {
+    const words = `${counted(view.rows.length, "request")} of ${counted(view.sources, "file")}, one file behind the other`;
+    return svg("g", { class: "grid" }, svg("text", { x: PAD.left, y: HEIGHT - 4 }, words));
+  }
   return svg(
     "g",
     { class: "grid" },

@@ -157,5 +157,5 @@ function rowWords(row) {
   const verdict = verdictWords(verdictOf(row));
   const what = row.finding === null ? verdict : `${verdict}, ${row.finding.cause}${row.finding.zone ? ` in ${row.finding.zone}` : ""}`;
   const lost = row.finding?.lost_tokens_estimated ? `, ${count(row.finding.lost_tokens_estimated)} tokens lost, estimated` : "";
-  return `${namedInFull(row)}: ${what}${lost}; ${percent(share(reused, row.bytes), 0) ?? "0 %"} reused of ${size(row.bytes)}`;
+  return `${namedInFull(row)}: ${what}${lost}; ${percent(share(reused, row.bytes), 0) ?? "0 %"} reusable of ${size(row.bytes)}`;
 }
