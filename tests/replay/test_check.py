@@ -161,12 +161,21 @@ def test_a_clock_in_the_stable_part_is_a_lint(run: Run) -> None:
     sound(system=SYSTEM + "\nNow it is 2026-05-01 10:01:12.")
     ran = run("check", "a.jsonl", "--json")
     assert ran.code == 1
-    assert set(kinds(ran)) == {"zone_lint"}
-    assert "10:01:12" in str(ran.json["findings"])
+    assert kinds(ran) == ["zone_lint"], "one clock is one finding"
+    assert "the clock '2026-05-01 10:01:12'" in ran.json["findings"][0]["message"]
     assert "10:01:12" not in run("check", "a.jsonl", "--json", "--no-content").out
     assert run("check", "a.jsonl", "--no-lint").code == 0
     assert run("check", "a.jsonl", "--create").code == 0
     assert run("check", "a.jsonl").code == 0
+
+
+def test_the_parts_of_one_moment_are_one_lint(run: Run) -> None:
+    sound(system=SYSTEM + "\nToday is Monday, November 30, 2026.")
+    (finding,) = run("check", "a.jsonl", "--json").json["findings"]
+    assert "the date 'Monday, November 30, 2026'" in finding["message"]
+    sound(system=SYSTEM + "\nToday is Monday.\nThe date: November 30, 2026\nThe time: 10:01:12 UTC")
+    (finding,) = run("check", "a.jsonl", "--json").json["findings"]
+    assert finding["cause"] == "time"
 
 
 LONG = "line of a long result\n" * 400

@@ -29,6 +29,8 @@ _GIT = re.compile(
 )
 _GIT_VALUE = re.compile(r"[:=]\s*\S|^\W*(?:on branch|your branch is)\b", re.IGNORECASE)
 _PRECISE = re.compile(r":\d\d:\d\d|\d(?:Z|\s?UTC|\s?GMT|[+-]\d\d:?\d\d)")
+_JOIN = re.compile(r"[ \t,;|@()T\u2013\u2014-]{0,4}(?:(?:at|um)[ \t]+)?")
+_CLOCKS = frozenset({"date", "time"})
 _SHOWN = 80
 
 
@@ -66,6 +68,7 @@ _MEND = {
 def lint_zones(request: PromptRequest) -> tuple[ZoneFinding, ...]:
     """Find times, ids, temporary paths and git state in zones 1 and 2, in render order.
 
+    Weekday, date and time of day beside each other are one finding, a ``time`` when the latter is among them.
     A time or date counts where its line speaks of the present, or where it is as precise as only a clock is:
     opening hours and the year of a law are no clocks.
 
@@ -78,7 +81,7 @@ def lint_zones(request: PromptRequest) -> tuple[ZoneFinding, ...]:
 
 def _lint(block: Block) -> Iterator[ZoneFinding]:
     text = block.facts.content.decode("utf-8", "replace")
-    found = sorted([*_git_lines(text), *_typed(text)])
+    found = _joined(text, sorted([*_git_lines(text), *_typed(text)]))
     taken = 0
     for start, end, kind in found:
         # A commit's digest or a date within a line of git state is told once.
@@ -89,6 +92,20 @@ def _lint(block: Block) -> Iterator[ZoneFinding]:
             yield ZoneFinding(
                 kind, block.zone, block.path, offset, section_at(block.facts, offset), shown, _MEND[kind]
             )
+
+
+def _joined(text: str, found: list[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
+    """The parts of one moment (weekday, date, time of day) as one."""
+    last: tuple[int, int, str] | None = None
+    for start, end, kind in found:
+        if last and {kind, last[2]} <= _CLOCKS and _JOIN.fullmatch(text, last[1], start):
+            last = last[0], end, max(kind, last[2])
+            continue
+        if last:
+            yield last
+        last = start, end, kind
+    if last:
+        yield last
 
 
 def _git_lines(text: str) -> Iterator[tuple[int, int, str]]:
