@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 from cli_runs import Run, runner
-from coldturn.replay.cli.notebook import NOTEBOOKS
+from coldturn.analysis.frames.conversion import ConversionFailedError
+from coldturn.analysis.notebooks import data
+from coldturn.replay.cli.notebook import NOTEBOOKS, is_page
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "examples" / "requests.jsonl"
 
@@ -66,8 +68,50 @@ def test_a_page_is_written_for_machines_without_a_browser(
     done = run("notebook", "breaks", str(EXAMPLE), "--export", str(out))
     assert done.code == 0, done.err
     page = out.read_text()
+    assert is_page(out), "another export may replace it"
     assert "What turned the cache cold?" in page
     assert "data:image/png;base64" in page
+
+
+def test_an_export_replaces_no_page_of_others_and_no_input(run: Run, called: Called, tmp_path: Path) -> None:
+    pytest.importorskip("marimo", reason="the extra `notebooks` is not installed")
+    theirs = tmp_path / "page.html"
+    theirs.write_text("<html><head></head>mine</html>")
+    (tmp_path / "file").touch()
+    (tmp_path / "folder.html").mkdir()
+    empty = tmp_path / "empty.html"
+    empty.touch()
+    for source, out, sentence in (
+        (EXAMPLE, theirs, "no page of a notebook of coldturn, so it stays"),
+        (EXAMPLE, tmp_path / "file" / "x.html", "is no folder"),
+        (EXAMPLE, tmp_path / "folder.html", "is a folder"),
+        (empty, empty, "is one of the inputs"),
+    ):
+        done = run("notebook", "session", str(source), "--export", str(out))
+        assert done.code == 2
+        assert sentence in done.err
+        assert len(done.err.splitlines()) == 1
+    assert not called
+    assert theirs.read_text() == "<html><head></head>mine</html>"
+    assert empty.read_bytes() == b""
+
+
+def test_an_input_that_cannot_be_read_exports_nothing(
+    run: Run, called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("marimo", reason="the extra `notebooks` is not installed")
+
+    def failed(path: Path) -> None:
+        raise ConversionFailedError(str(path), "coldturn: it is nothing [x]")
+
+    monkeypatch.setattr(data, "frames_of", failed)
+    bad = tmp_path / "bad.json"
+    bad.write_text('{"a": 1}')
+    done = run("notebook", "session", str(bad), "--export", str(tmp_path / "new" / "n.html"))
+    assert done.code == 2
+    assert "cannot be shown" in done.err
+    assert not called
+    assert [path.name for path in tmp_path.iterdir()] == ["bad.json"]
 
 
 @pytest.mark.parametrize(
@@ -104,6 +148,7 @@ def test_without_marimo_the_extra_is_named(run: Run, called: Called, monkeypatch
 
 def test_a_notebook_that_fails_is_told(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pytest.importorskip("marimo", reason="the extra `notebooks` is not installed")
+    monkeypatch.setattr(data, "frames_of", lambda _: None)
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: subprocess.CompletedProcess([], 3))
     done = run("notebook", "session", "--export", str(tmp_path / "x.html"))
     assert done.code == 2
@@ -111,7 +156,5 @@ def test_a_notebook_that_fails_is_told(run: Run, monkeypatch: pytest.MonkeyPatch
 
 
 def test_every_name_is_a_notebook_that_is_shipped() -> None:
-    from coldturn.analysis.notebooks import data
-
     folder = os.listdir(Path(data.__file__).parent)  # noqa: PTH208 - names alone
     assert {f"{name}.py" for name in NOTEBOOKS} <= set(folder)

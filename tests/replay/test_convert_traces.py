@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
@@ -332,7 +334,35 @@ def test_nothing_is_written_when_nothing_can_be_read(run: Run, tmp_path: Path) -
         assert done.code == 2
         assert "nothing was written" in done.err
         assert not [path for path in tmp_path.rglob("*") if path.suffix in {".parquet", ".part"}]
-        assert not (tmp_path / "s.jsonl").exists()
+        assert [path.name for path in tmp_path.iterdir()] == ["x.json"], "not even a folder"
+
+
+def test_a_full_disk_is_named_with_the_target_and_leaves_no_folder(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> bytes:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def unreadable(*_: object) -> None:
+        raise pl.exceptions.ComputeError("file out of specification: invalid thrift")
+
+    monkeypatch.setattr("coldturn.replay.cli.convert_traces.span_line", full)
+    out = tmp_path / "new" / "s.jsonl"
+    done = run("convert", str(EXAMPLE), "-o", str(out), "--to", "spans")
+    assert done.code == 2
+    assert f"{out} cannot be written (no space left on device)" in done.err
+    monkeypatch.setattr("coldturn.traces.parquet_files.TraceTables.finish", unreadable)
+    for free, reason in (
+        (0, "no space left on device"),
+        (10**9, "file out of specification: invalid thrift"),
+    ):
+        monkeypatch.setattr(
+            "shutil.disk_usage", lambda _, free=free: SimpleNamespace(free=free, used=0, total=0)
+        )
+        done = run("convert", str(EXAMPLE), "-o", str(tmp_path / "a" / "b"), "--to", "parquet")
+        assert done.code == 2
+        assert f"cannot be written ({reason})" in done.err
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_torn_line_and_segments_that_disagree_are_told_and_the_rest_is_there(

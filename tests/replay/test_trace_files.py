@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import signal
 import subprocess
 import sys
@@ -82,6 +83,34 @@ def test_a_dump_of_requests_replaces_a_dump_only(tmp_path: Path, content: str, r
     else:
         with pytest.raises(ForeignFileError), written_whole(path, "dump", is_request_dump):
             raise AssertionError
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_what_cannot_be_written_is_named_by_its_target_and_leaves_no_folder(
+    tmp_path: Path, *, named: bool
+) -> None:
+    path = tmp_path / "a" / "b" / "x.jsonl"
+
+    def refused() -> None:
+        with written_whole(path, "trace", is_trace) as partial:
+            if named:
+                raise PermissionError(errno.EACCES, "Permission denied", str(partial))
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(TraceFileError) as caught:
+        refused()
+    assert str(path) in str(caught.value)
+    assert ".part" not in str(caught.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_another_file_that_cannot_be_opened_keeps_its_own_name(tmp_path: Path) -> None:
+    def read() -> None:
+        with written_whole(tmp_path / "x.jsonl", "trace", is_trace):
+            (tmp_path / "other").read_text()
+
+    with pytest.raises(FileNotFoundError, match="other"):
+        read()
 
 
 def test_a_folder_in_the_place_of_a_trace_stays(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ so memory does not grow with the trace. A folder gets its files only once both a
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from collections.abc import Iterator, Mapping
@@ -24,7 +25,7 @@ from coldturn.traces.packed import Definition
 from coldturn.traces.parquet import SEGMENTS, SPANS, Types, has_moments, row_of, spans_of, table
 from coldturn.traces.segment_rows import Tell, defined_by, fail, rows_of
 from coldturn.traces.span_reader import SpanRow
-from coldturn.traces.whole_file import lives
+from coldturn.traces.whole_file import lives, made_folders
 
 SPANS_FILE: Final = "spans.parquet"
 SEGMENTS_FILE: Final = "segments.parquet"
@@ -34,6 +35,7 @@ _PART_ROWS, _PART_CHARACTERS = 4_096, 32_000_000
 _SEGMENT_ROWS = 500_000
 _ROW_GROUP = 65_536
 _READ_ROWS = 2_048
+_LEAST_FREE = 65_536
 _KEY = "partition"
 
 
@@ -189,21 +191,29 @@ def written_tables(
     """
     _need_plain_name(folder)
     partial = folder / f".{SPANS_FILE}.{os.getpid()}.part"
+    with made_folders(folder):
+        try:
+            _remove_leftovers(folder)
+            partial.mkdir(parents=True)
+            _refuse_others(folder)
+            tables = TraceTables(partial, types or {}, partition, tell or fail, segments)
+            yield tables
+            tables.finish()
+            _put(partial, folder)
+        except (OSError, ComputeError) as error:
+            reason = _full_disk(partial) or _reason(error)
+            raise ParquetError(folder, f"cannot be written ({reason}): choose another folder") from error
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+
+
+def _full_disk(folder: Path) -> str | None:
+    """That there is no room left, which Polars may notice only in what it cannot read back."""
     try:
-        _remove_leftovers(folder)
-        partial.mkdir(parents=True)
-        _refuse_others(folder)
-    except OSError as error:
-        raise ParquetError(folder, f"cannot be written ({_reason(error)}): choose another folder") from error
-    try:
-        tables = TraceTables(partial, types or {}, partition, tell or fail, segments)
-        yield tables
-        tables.finish()
-        _put(partial, folder)
-    except (OSError, ComputeError) as error:
-        raise ParquetError(folder, f"cannot be written ({_reason(error)}): choose another folder") from error
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
+        free = shutil.disk_usage(folder).free
+    except OSError:
+        return None
+    return os.strerror(errno.ENOSPC).lower() if free < _LEAST_FREE else None
 
 
 def _need_plain_name(folder: Path) -> None:
@@ -231,7 +241,6 @@ def _refuse_others(folder: Path) -> None:
     for name in (SPANS_FILE, SEGMENTS_FILE):
         path = folder / name
         if path.exists() and not is_table(path):
-            shutil.rmtree(folder / f".{SPANS_FILE}.{os.getpid()}.part", ignore_errors=True)
             raise ParquetError(
                 path, "it is there and is no table of coldturn, so it stays: choose another folder"
             )

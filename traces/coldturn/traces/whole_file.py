@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import glob
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -13,6 +14,9 @@ import msgspec
 from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.traces.otlp import TraceFileError
 from coldturn.traces.span_reader import UnreadableTraceError, read_spans
+
+_OF_THE_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""What a write says that names no file."""
 
 
 class ForeignFileError(ColdturnError):
@@ -35,27 +39,42 @@ def written_whole(path: Path, what: str, is_ours: Callable[[Path], bool]) -> Ite
         is_ours: Whether an existing file may be replaced; an empty one always may.
 
     Raises:
-        TraceFileError: The folder cannot be made or written.
+        TraceFileError: The folder cannot be made or written, or the disk is full.
         ForeignFileError: The file exists and is not ours.
     """
     partial = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _remove_leftovers(path)
-        if path.exists() and (not path.is_file() or (path.stat().st_size and not is_ours(path))):
-            raise ForeignFileError(path, what)
-    except (FileExistsError, NotADirectoryError) as error:
-        raise TraceFileError(path, f"{path.parent} is no folder") from error
-    except OSError as error:
-        raise TraceFileError(path, _reason(error)) from error
-    try:
-        yield partial
+    with made_folders(path.parent):
         try:
-            partial.replace(path)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _remove_leftovers(path)
+            if path.exists() and (not path.is_file() or (path.stat().st_size and not is_ours(path))):
+                raise ForeignFileError(path, what)
+        except (FileExistsError, NotADirectoryError) as error:
+            raise TraceFileError(path, f"{path.parent} is no folder") from error
         except OSError as error:
             raise TraceFileError(path, _reason(error)) from error
+        try:
+            yield partial
+            partial.replace(path)
+        except OSError as error:
+            if error.filename == str(partial) or (error.filename is None and error.errno in _OF_THE_DISK):
+                raise TraceFileError(path, _reason(error)) from error
+            raise
+        finally:
+            with suppress(OSError):
+                partial.unlink()
+
+
+@contextmanager
+def made_folders(folder: Path) -> Iterator[None]:
+    """Remove the folders on the way to `folder` that are not there yet, if they are empty in the end."""
+    new = [one for one in (folder, *folder.parents) if not os.path.lexists(one)]
+    try:
+        yield
     finally:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):
+            for one in new:
+                one.rmdir()
 
 
 def _remove_leftovers(path: Path) -> None:

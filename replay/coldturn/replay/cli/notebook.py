@@ -15,7 +15,10 @@ import typer
 from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.replay.cli.common import say
 from coldturn.replay.cli.options import usage_error
+from coldturn.replay.cli.outputs import need_file
 from coldturn.traces.errors import MissingInputError
+from coldturn.traces.otlp import TraceFileError
+from coldturn.traces.whole_file import written_whole
 
 NOTEBOOKS = {
     "session": "one recording, request by request",
@@ -24,6 +27,9 @@ NOTEBOOKS = {
     "policy": "policies compared, and what each choice is worth",
     "catalogue": "MCP servers: tiers, versions, bytes",
 }
+GENERATOR = b'<meta name="generator" content="coldturn notebook">'
+"""Stands at the beginning of every page that is exported."""
+_HEAD = 4_096
 _PATH_VARIABLE = "COLDTURN_NOTEBOOK_PATH"
 
 
@@ -44,6 +50,16 @@ class NotebooksExtraError(ColdturnError):
 
     def __init__(self) -> None:
         super().__init__("notebooks need marimo, which is not installed: pip install 'coldturn[notebooks]'")
+
+
+class PageFileError(ColdturnError):
+    """A page that cannot be written where it should go."""
+
+    slug = "page-file"
+
+    def __init__(self, path: Path, reason: str) -> None:
+        self.path = path
+        super().__init__(f"{path}: the page cannot be written ({reason}): give another place with --export")
 
 
 class NotebookFailedError(ColdturnError):
@@ -90,6 +106,8 @@ def notebook(
         raise UnknownNotebookError(name)
     if export is not None and (run or export.suffix.lower() not in {".html", ".htm"}):
         raise usage_error(f"--export {export}: it writes a page, so name a .html file, without --run")
+    if export is not None:
+        need_file(export, "--export", [] if path is None else [path])
     if path is not None and not path.exists():
         raise MissingInputError(str(path))
     if importlib.util.find_spec("marimo") is None:
@@ -97,25 +115,55 @@ def notebook(
     with resources.as_file(
         resources.files("coldturn.analysis.notebooks").joinpath(f"{wanted}.py")
     ) as shipped:
-        code = _marimo(wanted, shipped, path, export, run=run)
-    if code:
-        raise NotebookFailedError(wanted, code)
-    if export is not None:
-        say(f"written to {export}")
+        if export is None:
+            _open(wanted, shipped, path, run=run)
+        else:
+            _export(wanted, shipped, path, export)
+            say(f"written to {export}")
 
 
-def _marimo(name: str, shipped: Path, path: Path | None, export: Path | None, *, run: bool) -> int:
-    command = [sys.executable, "-m", "marimo", "--quiet"]
-    if export is not None:
-        command += ["export", "html", str(shipped), "-o", str(export), "--force", "--no-include-code"]
-    elif run:
-        command += ["run", str(shipped), "--host", "127.0.0.1"]
-    else:
-        command += ["edit", str(_own_copy(name, shipped)), "--host", "127.0.0.1"]
+def _open(name: str, shipped: Path, path: Path | None, *, run: bool) -> None:
+    way = ["run", str(shipped)] if run else ["edit", str(_own_copy(name, shipped))]
+    _marimo(name, [*way, "--host", "127.0.0.1"], path)
+
+
+def _export(name: str, shipped: Path, path: Path | None, export: Path) -> None:
+    """Write a page, whole or not at all; the place and the input are looked at before marimo starts."""
+    from coldturn.analysis.notebooks.data import frames_of
+
+    try:
+        with written_whole(export, "page of a notebook", is_page) as partial:
+            partial.touch()
+            frames_of(path)
+            _marimo(
+                name,
+                ["export", "html", str(shipped), "-o", str(partial), "--force", "--no-include-code"],
+                path,
+            )
+            _mark(partial)
+    except TraceFileError as error:
+        raise PageFileError(export, error.reason) from error
+
+
+def _mark(page: Path) -> None:
+    text = page.read_bytes()
+    page.write_bytes(text.replace(b"<head>", b"<head>" + GENERATOR, 1))
+
+
+def is_page(path: Path) -> bool:
+    """Whether a file begins like an exported notebook of ours."""
+    with path.open("rb") as file:
+        return GENERATOR in file.read(_HEAD)
+
+
+def _marimo(name: str, arguments: list[str], path: Path | None) -> None:
+    command = [sys.executable, "-m", "marimo", "--quiet", *arguments]
     environment = dict(os.environ)
     if path is not None:
         environment[_PATH_VARIABLE] = str(path.resolve())
-    return subprocess.run(command, env=environment, check=False).returncode  # noqa: S603 # ours, no shell
+    code = subprocess.run(command, env=environment, check=False).returncode  # noqa: S603 # ours, no shell
+    if code:
+        raise NotebookFailedError(name, code)
 
 
 def _own_copy(name: str, shipped: Path) -> Path:
