@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -163,3 +164,12 @@ def test_tables_are_polars_and_nothing_else(name: str) -> None:
         for alias in node.names
     }
     assert {one.partition(".")[0] for one in imported} <= {"marimo", "polars", "coldturn"}
+
+
+def test_a_recording_whose_name_is_no_utf_8_is_converted_too(tmp_path: Path) -> None:
+    odd = tmp_path / os.fsdecode(b"bad\xff.jsonl")
+    try:
+        odd.write_bytes(EXAMPLE.read_bytes())
+    except OSError:
+        pytest.skip("the file system takes UTF-8 alone")
+    assert data.frames_of(odd).steps().collect()["recording"].unique().to_list() == ["bad\ufffd"]

@@ -67,7 +67,8 @@ def _converted(path: Path) -> Path:
     told = xxhash.xxh3_64(version("coldturn").encode())
     for part in _parts(path.resolve()):
         told.update(part.encode("utf-8", "surrogateescape"))
-    folder = cache_folder() / f"{path.stem or 'input'}-{told.hexdigest()}"
+    stem = os.fsencode(path.stem).decode("utf-8", "replace")
+    folder = cache_folder() / f"{stem or 'input'}-{told.hexdigest()}"
     if parquet_of(folder) is None:
         said = _coldturn("convert", str(path), "-o", str(folder), "--to", "parquet")
         _need(folder, str(path), said)
