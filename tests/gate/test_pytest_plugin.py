@@ -140,6 +140,16 @@ def test_shared(shared): pass
     assert project.pytest("--coldturn=check", "-k", "shared", "-n1").code == 1
 
 
+@pytest.mark.parametrize("path", ["loop", "missing.jsonl"])
+def test_a_path_of_the_settings_that_is_no_file_is_told(project: Project, path: str) -> None:
+    project.write("tests/test_agent.py", "def test_plain(): pass\n")
+    project.write("pytest.ini", f"[pytest]\ncoldturn = check\ncoldturn_paths =\n    {path}\n")
+    (project.folder / "loop").symlink_to("loop")
+    ran = project.pytest()
+    assert ran.code == 1
+    assert f"{path}: coldturn_paths names it, and there is no such file" in ran.out
+
+
 def test_folders_of_the_settings_are_checked_at_the_end(project: Project) -> None:
     project.write("tests/test_agent.py", "def test_plain(): pass\n")
     project.write("pytest.ini", "[pytest]\ncoldturn = check\ncoldturn_paths =\n    recordings\n")

@@ -189,6 +189,7 @@ def test_a_damaged_baseline_is_refused_in_a_sentence(locked: Run, name: str) -> 
     ("text", "words"),
     [
         ("", "no JSON"),
+        ("[]", "or remove it and make it anew with --create"),
         ("{", "line 1"),
         ("[]", "no object"),
         ("[" * 100_000, "no JSON"),

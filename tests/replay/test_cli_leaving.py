@@ -76,6 +76,12 @@ def test_wrong_usage_is_one_sentence(
         ("[tool.coldturn.explian]\ncontext = 1\n", "explian"),
         ('[tool.coldturn]\ncontext = "wide"\n', "pyproject.toml"),
         ('[tool.coldturn]\nfail-on = "any"\n', "--fail-on: a list is expected"),
+        ("[tool.coldturn]\ncheck = 5\n", "[tool.coldturn.check]"),
+        ('[tool.coldturn]\nno-content = "yes"\n', "no-content: true or false is expected"),
+        ("[tool.coldturn]\nno-content = 1\n", "no-content: true or false is expected"),
+        ("[tool.coldturn]\ncontext = true\n", "context: it is no switch"),
+        (f"x = {'[' * 100_000}", "too deep"),
+        (f"x = {'1' * 5_000}", "too many digits"),
     ],
 )
 def test_settings_that_cannot_be_used_are_told(
@@ -100,6 +106,17 @@ def test_a_name_that_no_file_has_is_a_missing_input(
 ) -> None:
     code, errors = said(capsys, "explain", name)
     assert code == 2
+    assert "[missing-input]" in errors
+
+
+@pytest.mark.parametrize("command", ["explain", "check", "estimate", "advise", "report"])
+def test_a_link_to_itself_is_a_missing_input(
+    capsys: pytest.CaptureFixture[str], log: str, command: str
+) -> None:
+    Path("loop").symlink_to("loop")
+    code, errors = said(capsys, command, "loop")
+    assert code == 2
+    assert "loop: too many levels of symbolic links" in errors
     assert "[missing-input]" in errors
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from coldturn.traces.errors import NumbersOnlyError, UnrecognisedInputError
 from coldturn.traces.exchange import EntryError
+from coldturn.traces.formats.table_rows import NoRowsError
 from coldturn.traces.formats.usage_table import Column, MissingColumnError, read_table
 from coldturn.traces.kinds import InputKind
 from coldturn.traces.readers import read_exchanges, read_records
@@ -142,8 +144,56 @@ def test_a_column_that_is_missing_is_named_with_those_that_are_there() -> None:
     assert caught.value.wanted == "hits"
     with pytest.raises(MissingColumnError, match="of input tokens"):
         list(read_table(io.BytesIO(table("1,2", header="x,cached_tokens")), "t", {}))
-    with pytest.raises(MissingColumnError, match="there are none"):
-        list(read_table(io.BytesIO(b"prompt_tokens,cached_tokens\n"), "t", {}))
+    with pytest.raises(MissingColumnError, match=r"there are x, cached_tokens"):
+        list(read_table(io.BytesIO(b"x,cached_tokens\n"), "t", {}))
+
+
+@pytest.mark.parametrize("end", ["\r", "\r\n"])
+@pytest.mark.parametrize("bom", [b"", b"\xef\xbb\xbf"])
+def test_lines_end_as_they_like(end: str, bom: bytes) -> None:
+    content = table(*ROWS)
+    other = bom + content.replace(b"\n", end.encode())
+    assert sniff(io.BytesIO(other), "t") is InputKind.USAGE_TABLE
+    assert records(other) == records(content)
+    packed = gzip.compress(other)
+    assert [one for one in read_records(packed, name="t") if isinstance(one, UsageRecord)] == records(content)
+
+
+@pytest.mark.parametrize(
+    ("content", "message", "told"),
+    [
+        (table(), "has a header and no rows", []),
+        (
+            table("a,0,m,9\r00,0,1,0"),
+            "no row of it can be read",
+            ["line 2 has a carriage return inside a cell"],
+        ),
+        (
+            table(f"{'a' * 200_000},0,m,9,0,1,0"),
+            "no row of it can be read",
+            ["line 2 has a cell of more than"],
+        ),
+        (
+            table("1", header=f"x,{'a' * 200_000}"),
+            "no row of it can be read",
+            ["line 1, which names the columns"],
+        ),
+        (b'{"prompt_tokens": 5\n', "no row of it can be read", ["line 1"]),
+    ],
+)
+def test_a_table_without_rows_says_so(content: bytes, message: str, told: list[str]) -> None:
+    found: list[str] = []
+    with pytest.raises(NoRowsError, match=message):
+        found.extend(str(one) for one in read_table(io.BytesIO(content), "t", {}))
+    assert len(found) == len(told)
+    assert all(words in one for words, one in zip(told, found, strict=True))
+    assert "universal" not in "".join(found)
+
+
+def test_a_carriage_return_inside_a_row_loses_that_row_alone() -> None:
+    (entry, message), *others = errors(table("a,0,m,9\r00,0,1,0", *ROWS))
+    assert (entry, others) == (0, [])
+    assert message.startswith("line 2 has a carriage return inside a cell")
 
 
 def test_bytes_are_never_made_up_for_numbers() -> None:

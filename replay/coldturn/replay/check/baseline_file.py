@@ -30,7 +30,7 @@ from coldturn.replay.check.errors import (
 
 _CONFLICT = re.compile(r"^(<{7} |={7}$|>{7} )", re.MULTILINE)
 _SCHEMA = re.compile(rf"{re.escape(SCHEMA_NAME)}/([0-9]{{1,6}})")
-_REVIEWED = "take the file from version control, or make it anew with --create"
+_REVIEWED = "take the file from version control, or remove it and make it anew with --create"
 
 
 State: TypeAlias = tuple[int, int, int] | None

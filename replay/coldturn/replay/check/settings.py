@@ -58,7 +58,7 @@ def check_table(path: Path) -> Mapping[str, Any]:
     """The table as it stands; empty when there is none. Whether the file is sound, its other readers say."""
     try:
         table: object = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     for name in ("tool", "coldturn", "check"):
         table = table.get(name) if isinstance(table, Mapping) else None

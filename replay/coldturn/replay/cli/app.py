@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from inspect import signature
+from inspect import Parameter, signature
 from io import TextIOWrapper
 from typing import Annotated, Any
 
@@ -135,7 +135,7 @@ def build(wanted: str) -> typer.Typer:
         command.name: command.load() if command.name == wanted else _placeholder for command in COMMANDS
     }
     called = functions.get(wanted, _placeholder)
-    options = () if isinstance(called, typer.Typer) else signature(called).parameters.keys()
+    options = {} if isinstance(called, typer.Typer) else signature(called).parameters
     app = typer.Typer(
         name="coldturn",
         help=ABOUT,
@@ -153,9 +153,10 @@ def build(wanted: str) -> typer.Typer:
     return app
 
 
-def _settings(wanted: str, options: Collection[str]) -> dict[str, dict[str, Any]]:
+def _settings(wanted: str, options: Mapping[str, Parameter]) -> dict[str, dict[str, Any]]:
     names = [command.name for command in COMMANDS]
-    return read_settings(wanted, options, every_option=_every_option, commands=names)
+    flags = {name for name, option in options.items() if isinstance(option.default, bool)}
+    return read_settings(wanted, options, every_option=_every_option, commands=names, flags=flags)
 
 
 def _every_option() -> set[str]:

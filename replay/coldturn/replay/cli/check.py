@@ -25,7 +25,9 @@ from coldturn.replay.check.recorded import Collector, real_errors
 from coldturn.replay.cli.check_view import show
 from coldturn.replay.cli.common import print_json, progress, read_all, say, stdout, tell
 from coldturn.replay.cli.exit_codes import ExitCode
+from coldturn.replay.cli.inputs import followed
 from coldturn.replay.cli.options import Json, NoContent, Strict, usage_error
+from coldturn.replay.cli.signs import shown, shown_line
 from coldturn.replay.errors import NothingToReplayError
 from coldturn.replay.runs.policies import policy_named
 from coldturn.traces.errors import (
@@ -144,7 +146,7 @@ class _Run:
         empty = {error.source for error in self._collector.errors} - recorded
         replayed = list(self._replayed([*sessions, *self._collector.sessions], policies, recorded))
         own = self._gate.path.resolve()
-        read = [one for one in self._collector.errors if Path(one.source).resolve() != own]
+        read = [one for one in self._collector.errors if followed(Path(one.source)) != own]
         self.others += [one for one in read if one.slug in _OTHER_FILES and one.source not in self._named]
         self.errors = [*(one for one in real_errors(read) if one not in self.others), *self.errors]
         self._tell_unused(recorded | {one.source for one in replayed})
@@ -201,10 +203,10 @@ def _print(judged: Judged, run: _Run, how: Format) -> None:
         errors = [error.as_json() for error in (*run.errors, *run.others)]
         print_json({**judged.as_json(), "errors": errors})
     elif how is Format.JUNIT:
-        typer.echo(junit(judged, run.errors), nl=False)
+        typer.echo(shown(junit(judged, run.errors)), nl=False)
     elif how is Format.GITHUB:
         for line in github(judged, run.errors):
-            typer.echo(line)
+            typer.echo(shown_line(line))
     else:
         show(judged, stdout())
     tell(run.errors)

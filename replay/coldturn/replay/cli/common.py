@@ -17,6 +17,7 @@ from coldturn.analysis.breaks.findings import ReadError, Report
 from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.replay.cli.exit_codes import ExitCode
 from coldturn.replay.cli.inputs import Input, expand, once
+from coldturn.replay.cli.signs import Marking, shown_line
 from coldturn.traces.errors import NumbersOnlyError, UnrecognisedInputError, UnsupportedFormatError
 from coldturn.traces.exchange import EntryError, Exchange
 from coldturn.traces.readers import read_exchanges
@@ -24,8 +25,10 @@ from coldturn.traces.sniff import InputKind
 
 
 def stdout() -> Console:
-    """Where results go; colours only on a terminal."""
-    return _Console(file=sys.stdout, highlight=False, soft_wrap=True, markup=False, emoji=False)
+    """Where results go; colours only on a terminal. What inputs hold cannot steer it."""
+    console = _Console(file=sys.stdout, highlight=False, soft_wrap=True, markup=False, emoji=False)
+    console.push_render_hook(Marking())
+    return console
 
 
 class _Console(Console):
@@ -36,7 +39,7 @@ class _Console(Console):
 
 def say(message: str) -> None:
     """Tell the user something that is no result."""
-    sys.stderr.write(f"coldturn: {message}\n")
+    sys.stderr.write(f"coldturn: {shown_line(message)}\n")
 
 
 def print_json(value: Any) -> None:  # noqa: ANN401 - any JSON

@@ -95,7 +95,7 @@ def once(inputs: Iterable[Input], note: Callable[[str], object], seen: dict[obje
         seen: What was met so far, by what it is; goes on from call to call.
     """
     for one in inputs:
-        what = one.source.resolve() if isinstance(one.source, Path) else one.name
+        what = followed(one.source) if isinstance(one.source, Path) else one.name
         first = seen.setdefault(what, one.name)
         if first != one.name:
             note(f"{one.name} is the same file as {first}, and read once")
@@ -104,6 +104,14 @@ def once(inputs: Iterable[Input], note: Callable[[str], object], seen: dict[obje
         else:
             seen[what, "read"] = first
             yield one
+
+
+def followed(path: Path) -> Path:
+    """Where a path leads; itself where its links lead in a circle, which whoever opens it is told."""
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError):
+        return path.absolute()
 
 
 def _folder(folder: Path) -> Iterator[Input]:

@@ -93,9 +93,11 @@ def finish(code: int) -> int:
 
 def tell(error: ColdturnError) -> int:
     """Say an error on standard error, where there is one, and return its exit code."""
+    from coldturn.replay.cli.signs import shown_line
+
     with suppress(OSError):
         if sys.stderr is not None:
-            sys.stderr.write(f"coldturn: {error} [{error.slug}]\n")
+            sys.stderr.write(f"coldturn: {shown_line(str(error))} [{error.slug}]\n")
             sys.stderr.flush()
     return int(getattr(error, "exit_code", ExitCode.UNUSABLE))
 

@@ -27,8 +27,8 @@ class SettingsError(ColdturnError):
 
     slug = "settings"
 
-    def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(f"{path}: the settings cannot be read: {reason}; mend [tool.coldturn] there")
+    def __init__(self, path: Path, reason: str, mend: str = "[tool.coldturn] there") -> None:
+        super().__init__(f"{path}: the settings cannot be read: {reason}; mend {mend}")
 
 
 def read_settings(
@@ -38,6 +38,7 @@ def read_settings(
     *,
     every_option: Callable[[], Collection[str]] = tuple,
     commands: Collection[str] = (),
+    flags: Collection[str] = (),
 ) -> dict[str, dict[str, Any]]:
     """Defaults of a command's options, by parameter name, as the command line library takes them.
 
@@ -47,14 +48,20 @@ def read_settings(
         folder: Where to look; the working directory when not given.
         every_option: Names of the parameters of all commands; asked only about keys that `options` lacks.
         commands: Names of all commands.
+        flags: Which of `options` are true or false.
 
     Raises:
-        SettingsError: The file is damaged, or names an option or a command that there is not.
+        SettingsError: The file is damaged, or names an option or a command that there is not, or a flag is
+            neither true nor false.
     """
     path = (folder or Path()) / SETTINGS_FILE
     table = _table(path)
     common = {key: value for key, value in table.items() if not isinstance(value, Mapping)}
     for key in table:
+        if key in common and key in commands:
+            raise SettingsError(
+                path, f"{key} is a command, and its settings are a table: [tool.coldturn.{key}]"
+            )
         is_known = key in commands if key not in common else _parameter(key, options) is not None
         if not is_known and (key not in common or _parameter(key, every_option()) is None):
             # It would do nothing, and nobody would notice.
@@ -67,6 +74,11 @@ def read_settings(
         if name is None:
             raise SettingsError(path, f"{command} has no option {key}")
         found[name] = value
+    for name, value in found.items():
+        if (name in flags) is not isinstance(value, bool):
+            key = name.rstrip("_").replace("_", "-")
+            wanted = "true or false is expected" if name in flags else "it is no switch to be true or false"
+            raise SettingsError(path, f"{key}: {wanted}")
     return {command: found}
 
 
@@ -79,7 +91,11 @@ def _table(path: Path) -> Mapping[str, Any]:
     except OSError as error:
         raise SettingsError(path, (error.strerror or str(error)).lower()) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(path, str(error)) from error
+        raise SettingsError(path, str(error), "the file") from error
+    except ValueError as error:
+        raise SettingsError(path, "a number in it has too many digits", "the file") from error
+    except RecursionError as error:
+        raise SettingsError(path, "its lists or tables lie too deep in one another", "the file") from error
     table = tool.get("coldturn", {}) if isinstance(tool, Mapping) else {}
     if not isinstance(table, Mapping):
         raise SettingsError(path, "tool.coldturn is no table")

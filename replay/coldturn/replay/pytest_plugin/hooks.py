@@ -180,8 +180,10 @@ class GateHooks:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Say what was looked at, and of each finding cause, place and mend."""
+        from coldturn.replay.cli.signs import shown
+
         for line in self._summary():
-            terminalreporter.write_line(line)
+            terminalreporter.write_line(shown(line))
 
     def _summary(self) -> Iterator[str]:
         if self._problem is not None:

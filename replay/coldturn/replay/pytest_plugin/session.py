@@ -13,7 +13,7 @@ from coldturn.replay.check.judge import TOLERANCE, Rules
 from coldturn.replay.check.judged import Judged, Mend
 from coldturn.replay.check.measured import Measured
 from coldturn.replay.check.settings import GateSettings
-from coldturn.replay.cli.inputs import expand
+from coldturn.replay.cli.inputs import expand, followed
 from coldturn.replay.pytest_plugin.recordings import Looked, Recordings, Use, packed, unpacked
 from coldturn.replay.pytest_plugin.summary import finding_lines
 
@@ -160,8 +160,10 @@ class GateSession:
         for path in paths:
             try:
                 for one in expand([str(self.recordings.root / path)]):
-                    if Path(one.name).resolve() != self.gate.path.resolve():
-                        self.note_use("", Path(one.name))
+                    if followed(Path(one.name)) == followed(self.gate.path):
+                        continue
+                    if self.note_use("", Path(one.name)) is None:
+                        yield f"{one.name}: coldturn_paths names it, and there is no such file"
             except ColdturnError as error:
                 yield str(error)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from coldturn.replay.check.judged import GateFinding, Judged, Kind, Mend, accepted_by_mend, cold_sentences
 from coldturn.replay.check.measured import RECORDED
+from coldturn.replay.cli.signs import shown_line
 
 if TYPE_CHECKING:
     from coldturn.replay.pytest_plugin.session import GateSession
@@ -22,8 +23,8 @@ def spelled(mend: Mend) -> str:
 
 def finding_lines(finding: GateFinding) -> Iterator[str]:
     """A finding: what and where, which pytest repeats at its end; the sentence; what accepts or mends it."""
-    yield f"coldturn: {_headline(finding)} in {finding.source or 'all recordings'}"
-    yield f"  {finding.message}"
+    yield shown_line(f"coldturn: {_headline(finding)} in {finding.source or 'all recordings'}")
+    yield f"  {shown_line(finding.message)}"
     yield f"  accept: {_accept(finding)}"
 
 

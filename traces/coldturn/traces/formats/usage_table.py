@@ -17,7 +17,16 @@ from coldturn.traces.classify import instant
 from coldturn.traces.errors import InputError
 from coldturn.traces.exchange import EntryError
 from coldturn.traces.formats.model import Format, Head, Layout
-from coldturn.traces.formats.table_rows import Row, UnreadableRow, delimiter_of, json_rows, separated_rows
+from coldturn.traces.formats.table_rows import (
+    NoRowsError,
+    Row,
+    UnreadableRow,
+    column_names,
+    delimiter_of,
+    first_line,
+    json_rows,
+    separated_rows,
+)
 from coldturn.traces.kinds import InputKind
 from coldturn.traces.limits import MAX_LINE
 from coldturn.traces.opening import BOM
@@ -102,20 +111,27 @@ def read_table(
 
     Raises:
         MissingColumnError: There is no column of the input, or none of a name that was given.
+        NoRowsError: No row can be read.
     """
     head = stream.readline(MAX_LINE).removeprefix(BOM)
     stream.seek(0)
-    rows = json_rows(stream) if head.lstrip()[:1] == b"{" else separated_rows(stream, head)
+    is_json = head.lstrip()[:1] == b"{"
+    rows = json_rows(stream) if is_json else separated_rows(stream, head)
     table: _Table | None = None
+    unreadable = 0
     for row in rows:
         if isinstance(row, UnreadableRow):
+            unreadable += 1
             yield EntryError(name, row.entry, row.reason)
             continue
         if table is None:
             table = _Table(name, _settled(name, columns, row.values))
         yield table.record(row)
     if table is None:
-        raise MissingColumnError(name, "of input tokens", [])
+        names = [] if is_json else column_names(head)
+        if names:
+            _settled(name, columns, dict.fromkeys(names))
+        raise NoRowsError(name, tried=unreadable)
 
 
 def _settled(name: str, given: Mapping[Column, str], row: Mapping[str, Any]) -> Mapping[Column, str]:
@@ -283,7 +299,7 @@ def _holds_content(members: Mapping[str, bytes]) -> bool:
 
 
 def _is_separated(text: bytes) -> bool:
-    first = text.partition(b"\n")[0].decode("utf-8", "replace")
+    first = first_line(text)
     names = {name.strip().strip('"') for name in first.split(delimiter_of(first))}
     return _counts_calls(names)
 
