@@ -18,6 +18,8 @@ _NOT_SENT = frozenset({
     "should_return_http_response", "shouldReturnHttpResponse",
 })  # fmt: skip
 
+_HEAD = 1_024
+
 
 def as_sent(body: bytes) -> bytes | None:
     """The request body for ``{model, contents, config}``, None for what is no such call.
@@ -26,6 +28,10 @@ def as_sent(body: bytes) -> bytes | None:
     rest under ``generationConfig``; texts and bare parts wrapped into contents. Every value keeps its bytes,
     and `null` is not sent.
     """
+    head = body[:_HEAD]
+    # One of the two comes first, or behind the model's name: long bodies of others are not searched.
+    if b'"config"' not in head and b'"contents"' not in head:
+        return None
     if b'"config"' not in body or b'"contents"' not in body:
         return None
     try:
