@@ -92,6 +92,18 @@ def test_a_mark_is_not_stale_on_a_test_that_did_not_get_that_far(
     assert project.pytest("--coldturn=check").code == 0
 
 
+@pytest.mark.parametrize("arguments", [[], ["-n1"]])
+def test_a_finding_is_told_once(
+    project: Project, vcr_tests: Callable[..., None], arguments: list[str]
+) -> None:
+    vcr_tests("broken")
+    project.broken(BROKEN)
+    ran = project.pytest("--coldturn=check", "-rN", *arguments)
+    assert ran.code == 1
+    assert ran.out.count("new_break") == 1, ran.out
+    assert "1 finding (told above, with the tests)" in ran.out
+
+
 def test_several_cassettes_of_one_test_are_all_checked(project: Project) -> None:
     project.write(
         "tests/test_agent.py", 'import pytest\n@pytest.mark.vcr("more.yaml")\ndef test_sound(): pass\n'

@@ -25,6 +25,10 @@ class Kind(StrEnum):
     NOTHING_CHECKED = "nothing_checked"
 
 
+OF_RECORDINGS = frozenset({Kind.NEW_BREAK, Kind.PLANNED_RULE, Kind.ZONE_LINT, Kind.HIT_RATE})
+"""Kinds that one recording alone shows."""
+
+
 class Mend(StrEnum):
     """The four words for every change of a baseline."""
 

@@ -35,11 +35,13 @@ class Use(msgspec.Struct, frozen=True):
     Attributes:
         test: The test's node id; empty for recordings that the settings name.
         reason: Why the test moves its prefix, if it says so.
+        told: What is wrong with it stands in the test's own report.
     """
 
     looked: Looked
     test: str
     reason: str | None = None
+    told: bool = False
 
 
 @dataclass(slots=True)

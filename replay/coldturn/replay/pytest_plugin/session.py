@@ -10,7 +10,7 @@ from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.replay.check.baseline import DEFAULT_NAME
 from coldturn.replay.check.gate import Gate
 from coldturn.replay.check.judge import TOLERANCE, Rules
-from coldturn.replay.check.judged import Judged, Mend
+from coldturn.replay.check.judged import OF_RECORDINGS, GateFinding, Judged, Mend
 from coldturn.replay.check.measured import Measured
 from coldturn.replay.check.settings import GateSettings
 from coldturn.replay.cli.inputs import expand, followed
@@ -62,7 +62,7 @@ class GateSession:
             What is wrong, for people.
         """
         for path in files:
-            looked = self.note_use(test, path, reason)
+            looked = self.note_use(test, path, reason, told=True)
             if looked is not None:
                 yield from self._problems(test, looked, reason)
 
@@ -85,7 +85,7 @@ class GateSession:
         if looked.measured is None:
             why = looked.problem or f"{looked.source} holds no request to a model; give a policy to replay it"
             return None, [f"coldturn: {why}"]
-        self.uses.append(Use(looked, test, reason))
+        self.uses.append(Use(looked, test, reason, told=True))
         return looked.measured, list(self._problems(test, looked, reason))
 
     def _replayed(self, path: Path, policy: str) -> Looked:
@@ -113,11 +113,13 @@ class GateSession:
         """Whether a recording of a test that may move its prefix did."""
         return test in self._moved
 
-    def note_use(self, test: str, path: Path, reason: str | None = None) -> Looked | None:
+    def note_use(
+        self, test: str, path: Path, reason: str | None = None, *, told: bool = False
+    ) -> Looked | None:
         """Note that a test used a recording; None when there is no such file."""
         looked = self.recordings.look_at(path)
         if looked is not None:
-            self.uses.append(Use(looked, test, reason))
+            self.uses.append(Use(looked, test, reason, told))
         return looked
 
     def packed(self) -> str:
@@ -170,6 +172,16 @@ class GateSession:
     def tests_of(self, source: str | None) -> list[str]:
         """Node ids of the tests that used a recording."""
         return list(dict.fromkeys(use.test for use in self.uses if use.looked.source == source and use.test))
+
+    def was_told(self, finding: GateFinding) -> bool:
+        """Whether a finding stands in the report of a test that used the recording."""
+        seen = (use.looked for use in self.uses if use.told and use.looked.measured is not None)
+        return finding.kind in OF_RECORDINGS and any(
+            one.source == finding.source
+            and one.measured is not None
+            and one.measured.policy == finding.policy
+            for one in seen
+        )
 
     def _is_known(self, key: str) -> bool:
         return any(source == key for source, _ in self.gate.baseline.known())

@@ -44,13 +44,14 @@ def _accept(finding: GateFinding) -> str:
 
 
 def summary_lines(session: GateSession) -> Iterator[str]:
-    """The section at the end of a run: nothing in full that a test's own report says."""
+    """The section at the end of a run: nothing that a test's own report says."""
     judged = session.judged
     if judged is None:
         return
     yield ""
-    yield f"coldturn: {_totals(judged)}"
-    for finding in judged.findings:
+    left = [finding for finding in judged.findings if not session.was_told(finding)]
+    yield f"coldturn: {_totals(judged, told=len(left) < len(judged.findings))}"
+    for finding in left:
         yield from _short(finding, session)
     for mend, names in accepted_by_mend(judged.accepted):
         yield f"  {spelled(mend)}: {names}"
@@ -74,12 +75,12 @@ def _short(finding: GateFinding, session: GateSession) -> Iterator[str]:
         yield f"    {finding.message}"
 
 
-def _totals(judged: Judged) -> str:
+def _totals(judged: Judged, *, told: bool) -> str:
     recordings = len({source for source, _ in judged.looked_at})
     found = len(judged.findings)
     words = [
         f"{recordings} recording{'s'[: recordings != 1]} looked at",
-        f"{found} finding{'s'[: found != 1]}",
+        f"{found} finding{'s'[: found != 1]}{' (told above, with the tests)' if told else ''}",
     ]
     if judged.known:
         words.append(f"{judged.known} known")
