@@ -55,6 +55,21 @@ def test_no_sign_of_an_input_reaches_the_terminal(
     assert not STEERING & set(errors), sorted(STEERING & set(errors))
 
 
+@pytest.mark.parametrize("command", [["explain"], ["explain", "--request", "1"], ["check"]])
+def test_no_line_of_the_output_is_an_inputs(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = "log\nFORGED.jsonl"
+    lines = (body(one).replace("\\r", "\\nFORGED") for one in ("one", "two"))
+    Path(name).write_text("\n".join(lines), encoding="utf-8")
+    with pytest.raises(SystemExit):
+        main([*command, name])
+    out = capsys.readouterr().out
+    assert "⏎FORGED" in out
+    assert "\nFORGED" not in out
+
+
 def test_json_still_says_what_the_input_holds(capsys: pytest.CaptureFixture[str], log: str) -> None:
     with pytest.raises(SystemExit):
         main(["explain", log, "--json"])

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from coldturn.replay.check.judged import GateFinding, Judged, Mend, accepted_by_mend, cold_sentences
 from coldturn.replay.check.measured import RECORDED, place_of
+from coldturn.replay.cli.signs import shown_line
 
 _WORDS = {
     Mend.CREATE: "taken in",
@@ -56,7 +57,7 @@ def _repeats(findings: Sequence[GateFinding]) -> str:
 
 
 def _heading(source: str | None, policy: str | None) -> Text:
-    line = Text(source or "all inputs", style="bold")
+    line = Text(shown_line(source or "all inputs"), style="bold")
     if policy not in {None, RECORDED}:
         line.append(f"  replayed under {policy}", style="dim")
     return line
@@ -67,7 +68,7 @@ def _finding(finding: GateFinding) -> Iterator[Text]:
     at = None if finding.request is None else f"request {finding.request}"
     facts = [one for one in (finding.cause, at, finding.zone, finding.path) if one is not None]
     yield line.append("  " + "  ".join(facts)) if facts else line
-    yield Text(f"    {finding.message}")
+    yield Text(f"    {shown_line(finding.message)}")
     label = "accept" if isinstance(finding.mend, Mend) else "do"
     yield Text(f"    {label:<7}", style="dim").append(finding.how, style="green")
 

@@ -11,6 +11,7 @@ from coldturn.analysis.breaks.findings import Finding, Later, Verdict
 from coldturn.analysis.verdicts.vendor import vendor_words
 from coldturn.reference.prefix.model import Zone
 from coldturn.replay.cli.marks import marked_pair, visible
+from coldturn.replay.cli.signs import shown_line
 
 STYLES = {
     Verdict.BROKEN: "bold red",
@@ -63,10 +64,10 @@ class View:
         head.append(f"  {WORDS[found.verdict]}  ", style=style)
         yield head.append(f"request {found.request} after {found.parent}", style="dim")
         for label, value in self._facts(found):
-            yield _labelled(label).append(value)
+            yield _labelled(label).append(shown_line(value))
         yield from self._windows(found)
         for label, value in _others(found, full=self.full):
-            yield _labelled(label).append(value)
+            yield _labelled(label).append(shown_line(value))
         if found.remedy and found.verdict is not Verdict.PLANNED:
             yield _labelled("do").append(found.remedy, style="green")
         if self.full and found.aliases:

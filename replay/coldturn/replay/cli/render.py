@@ -14,6 +14,7 @@ from coldturn.analysis.breaks.findings import Finding, LineageReport, Report, Ve
 from coldturn.analysis.rates import format_rate
 from coldturn.reference.prefix.causes.branches import FORK, NEW_CONVERSATION, SIDE_CALL
 from coldturn.replay.cli.finding_view import View, counted, ranges
+from coldturn.replay.cli.signs import shown_line
 from coldturn.replay.cli.summary_view import summary
 
 _INDEX = re.compile(r"\[\d+\]")
@@ -72,7 +73,7 @@ def _heading(lineage: LineageReport, *, first: bool) -> Text:
         parts.append(f"{format_rate(tokens.read_reported, tokens.input_reported)} read (reported)")
     rest = "  " + " · ".join(part for part in parts if part)
     name = lineage.source if lineage.older is None else f"{lineage.older} → {lineage.source}"
-    return Text().append(name, style="bold").append(rest, style="dim")
+    return Text().append(shown_line(name), style="bold").append(shown_line(rest), style="dim")
 
 
 def _groups(findings: Sequence[Finding], *, folded: bool) -> Iterator[list[Finding]]:

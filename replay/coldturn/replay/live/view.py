@@ -28,8 +28,8 @@ from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.reference.surface import meta
 from coldturn.reference.wire.model import Reply, Usage
 
-_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-"""All but tab and line feed: what a model writes must not steer the terminal."""
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""All controls but tab and line feed, of direction too: what a model writes must not steer the terminal."""
 _CALL_CHARS = 100
 """A model may write any name into a call."""
 _CUT = frozenset({"length", "max_tokens", "max_output_tokens", "incomplete"})
