@@ -120,7 +120,9 @@ def test_what_cannot_go_together_is_refused_before_anything_is_sent(launch: Laun
 
 
 def test_what_a_model_writes_does_not_steer_the_terminal(launch: Launch) -> None:
-    ended = ask(launch, Say(["a\x1b[2J\x07b\u009b\u202ec\n\td"], [("no\x1b]0;such\x07\n\ntool", {})]), Say(["ok"]))
+    ended = ask(
+        launch, Say(["a\x1b[2J\x07b\u009b\u202ec\n\td"], [("no\x1b]0;such\x07\n\ntool", {})]), Say(["ok"])
+    )
     assert ended.out == "a[2Jbc\n\td\nok\n"
     assert "\x1b" not in ended.notes
     assert "  no]0;such tool … failed (unknown_tool)" in ended.notes
