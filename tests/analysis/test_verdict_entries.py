@@ -89,12 +89,27 @@ def test_within_one_step_of_an_estimate_nothing_is_called_harmless() -> None:
     was, now = (exchange(body, CHAT) for body in bodies)
     found = finding(was, now)
     assert (found.verdict, found.readable_estimated, found.read_estimated) == (Verdict.BROKEN, 4_992, 4_992)
-    assert found.lost_tokens_estimated == round(found.lost_bytes / 4)
+    assert found.lost_tokens_estimated == 0
+    assert "nothing is lost by them" in (found.evidence or "")
     told = (
         exchange(bodies[0], CHAT, usage(CHAT, 5_100, 0)),
         exchange(bodies[1], CHAT, usage(CHAT, 5_110, 4_992)),
     )
     assert finding(*told).verdict is Verdict.BROKEN_HARMLESS
+
+
+def test_a_text_that_goes_back_to_an_earlier_one_can_be_read() -> None:
+    """A, B, A: what A left is still there, whatever the request in between sent."""
+    tail = words(900)
+    texts = [("A" + LONG, "a"), ("B" + LONG, "a", tail), ("A" + LONG, "a", tail)]
+    there, back = findings(*(exchange(chat(*one), CHAT) for one in texts))
+    assert (there.read_estimated, there.verdict) == (0, Verdict.BROKEN)
+    assert (back.read_estimated, back.readable_estimated) == (4_992, 5_888)
+    assert (back.lost_tokens_estimated, back.verdict) == (896, Verdict.BROKEN)
+    read = [exchange(chat(*one), CHAT, usage(CHAT, 5_903, 0)) for one in texts]
+    assert findings(*read)[1].read_estimated == 0
+    other = [exchange(chat(*one, prompt_cache_key=str(at)), CHAT) for at, one in enumerate(texts)]
+    assert findings(*other)[1].read_estimated == 0
 
 
 @pytest.mark.parametrize("word", [0, 2_500, 4_000])
@@ -124,6 +139,7 @@ def test_a_break_of_a_prompt_that_nobody_keeps_is_still_a_break() -> None:
     found = finding(*edited((CHAT, chat), "Short."))
     assert (found.verdict, found.readable_estimated) == (Verdict.BROKEN, 0)
     assert found.lost_tokens_estimated == -(-found.lost_bytes // 4)
+    assert found.evidence == "below the 1,024-token minimum: costs nothing yet"
 
 
 def test_without_rules_bytes_alone_decide() -> None:

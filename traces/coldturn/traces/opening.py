@@ -78,12 +78,23 @@ def _raw(source: Source, name: str) -> Iterator[IO[bytes]]:
         except ValueError as error:
             raise MissingInputError(name, str(error)) from error
         with stream:
-            yield stream
+            if stream.seekable():
+                yield stream
+            else:
+                with _spooled(stream) as spool:
+                    yield spool
     else:
-        with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as spool:
-            shutil.copyfileobj(source, spool)
-            spool.seek(0)
-            yield cast("IO[bytes]", spool)
+        with _spooled(source) as spool:
+            yield spool
+
+
+@contextmanager
+def _spooled(source: IO[bytes]) -> Iterator[IO[bytes]]:
+    """A copy of what can be read once only, such as a pipe."""
+    with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as spool:
+        shutil.copyfileobj(source, spool)
+        spool.seek(0)
+        yield cast("IO[bytes]", spool)
 
 
 class _Unpacked(io.RawIOBase):

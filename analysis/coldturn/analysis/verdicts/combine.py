@@ -12,7 +12,7 @@ from coldturn.analysis.estimates.ruleset import EntryModel
 from coldturn.analysis.verdicts.findings import beside, beside_text, placeless
 from coldturn.analysis.verdicts.model import Case, Named, tokens_words
 from coldturn.analysis.verdicts.placement import placement_causes
-from coldturn.analysis.verdicts.readable import Readable, parent_tokens, readable_of
+from coldturn.analysis.verdicts.readable import Readable, nothing_yet, parent_tokens, readable_of
 from coldturn.analysis.verdicts.reasoning import loses_reasoning
 from coldturn.analysis.verdicts.serving import serving_causes
 from coldturn.analysis.verdicts.settings import Changed, changed_settings, kept_bytes
@@ -22,6 +22,10 @@ from coldturn.reference.tokens import EstimatedTokens, estimate_tokens
 
 _BY_TIME = frozenset({"ttl_expired", "ttl_downgraded", "concurrent_cold"})
 """Causes by which nothing is read, though the entry was written and is looked at."""
+_WITHIN_A_STEP = (
+    "by these estimates as many steps of the rules can still be read, so nothing is lost by them; "
+    "only reported usage can show it"
+)
 _LEAST = 128
 """Tokens below which a miss that a rule explains is no matter."""
 
@@ -82,7 +86,7 @@ def _named(case: Case, changed: Changed) -> Named:
 
 def _with_text(case: Case, text: Finding, settings: list[tuple[Changed, Named]]) -> Finding:
     """A text break: what it cost by the entry model, and what else would have cost the same."""
-    readable = readable_of(case, case.text_offset)
+    readable = readable_of(case, case.text_offset, earlier=True)
     besides = [named for _, named in settings]
     besides += placement_causes(case)
     if readable is not None and readable.whole >= _LEAST:
@@ -93,22 +97,32 @@ def _with_text(case: Case, text: Finding, settings: list[tuple[Changed, Named]])
         reasoning_invalidated=loses_reasoning(case),
     )
     found = _reported(case, found, readable)
-    if readable is None or not readable.whole:
-        return found
-    if readable.lost == 0 and case.known.model is EntryModel.LONGEST_PREFIX:
-        # Within one step of an estimate nobody can tell whether a step ends in between.
-        found = replace(found, lost_tokens_estimated=case.tokens(text.lost_bytes))
-    else:
-        found = replace(found, lost_tokens_estimated=readable.lost)
+    return found if readable is None else _weighed(case, found, readable)
+
+
+def _weighed(case: Case, found: Finding, readable: Readable) -> Finding:
+    """A text break with what it cost by the rules, and softened where that is nothing for sure."""
     read = case.now.usage.read
-    if text.verdict is Verdict.PLANNED:
+    if not readable.whole:
+        planned = found.verdict is Verdict.PLANNED
+        return found if read or planned else _explained(found, nothing_yet(case))
+    found = replace(found, lost_tokens_estimated=readable.lost)
+    if found.verdict is Verdict.PLANNED:
         return found
     if read is not None and read >= readable.whole:
         return _harmless(found, f"the provider read {tokens_words(read)} all the same")
-    if not found.lost_tokens_estimated:
+    if readable.lost:
+        return found
+    if case.known.model is not EntryModel.LONGEST_PREFIX:
         evidence = f"behind the last entry that could be read ({tokens_words(readable.whole)}, estimated)"
         return _harmless(found, evidence)
-    return found
+    # Within one step of an estimate nobody can tell whether a step ends in between.
+    return _explained(found, _WITHIN_A_STEP)
+
+
+def _explained(found: Finding, evidence: str) -> Finding:
+    """With why nothing is lost by the rules; what it will cost, or might, keeps it a break."""
+    return replace(found, evidence=f"{found.evidence}; {evidence}" if found.evidence else evidence)
 
 
 def _harmless(found: Finding, evidence: str) -> Finding:

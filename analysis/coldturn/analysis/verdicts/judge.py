@@ -17,6 +17,7 @@ from coldturn.analysis.estimates.usage import ProviderUsage
 from coldturn.analysis.sources import was_refused
 from coldturn.analysis.verdicts.aliases import aliases_of
 from coldturn.analysis.verdicts.combine import combined
+from coldturn.analysis.verdicts.earlier import Beginnings
 from coldturn.analysis.verdicts.entry_book import EntryBook, Look, Places
 from coldturn.analysis.verdicts.image_detail import told_by_detail
 from coldturn.analysis.verdicts.model import Case, Known, Sent, Thresholds
@@ -38,7 +39,10 @@ _BRANCHES = frozenset({NEW_CONVERSATION, FORK, SIDE_CALL, MOVED_SUFFIX})
 
 @dataclass(slots=True)
 class Observed:
-    """A request as the judge took it in; `index` is what later requests name it by."""
+    """A request as the judge took it in; `index` is what later requests name it by.
+
+    `look` and `earlier_bytes` tell what earlier requests left for it, with markers and without.
+    """
 
     index: int
     exchange: Exchange
@@ -46,6 +50,7 @@ class Observed:
     reply: Reply | None
     sent: Sent
     look: Look | None
+    earlier_bytes: int = 0
 
 
 @dataclass(slots=True)
@@ -63,6 +68,7 @@ class Judge:
     thresholds: Thresholds = field(default_factory=Thresholds)
     _sent: OrderedDict[int, Sent] = field(default_factory=OrderedDict)
     _books: dict[tuple[str, str, str, str], EntryBook] = field(default_factory=dict)
+    _beginnings: Beginnings = field(default_factory=Beginnings)
 
     def observe(
         self,
@@ -88,9 +94,11 @@ class Judge:
         """
         known = self.rulebook.known(request, exchange.url)
         places = look = None
+        served = not was_refused(exchange)
+        earlier = self._beginnings.observe(exchange, request, known, served=served)
         if known.model is EntryModel.WRITTEN_ENTRIES and request.previous_response_id is None:
             places, look = self._book(exchange, request, known).observe(
-                request, exchange.started, exchange.answered, served=not was_refused(exchange)
+                request, exchange.started, exchange.answered, served=served
             )
         before = None if parent is None else self._sent.get(parent)
         ttl = request_ttl(request, known.parameters) if known.parameters.ttls else None
@@ -100,7 +108,7 @@ class Judge:
             bytes=request.content_bytes,
             started=exchange.started,
             answered=exchange.answered,
-            refused=was_refused(exchange),
+            refused=not served,
             usage=usage_of(exchange, reply) if reply is not None or exchange.headers else _NO_USAGE,
             continues=request.previous_response_id is not None or bool(exchange.parts_missing),
             places=places,
@@ -113,7 +121,7 @@ class Judge:
             latest=exchange.started,
         )
         self._keep(index, sent)
-        return Observed(index, exchange, request, reply, sent, look)
+        return Observed(index, exchange, request, reply, sent, look, earlier)
 
     def judge(
         self,
@@ -149,6 +157,7 @@ class Judge:
             missing=observed.exchange.parts_missing,
             look=observed.look,
             ancestors=lambda: self._ancestors(was),
+            earlier_bytes=observed.earlier_bytes,
         )
         judged = combined(case, found, options, started=observed.exchange.started)
         if comparison.stable:

@@ -154,6 +154,8 @@ class Case:
         missing: Zones that the recording does not hold.
         look: Which entries the child finds, where a provider reads written ones only.
         ancestors: Tells what is known of earlier requests that the parent repeats, the nearest first.
+        earlier_bytes: Content bytes from the start that some earlier request left to be read, where a
+            provider reads without markers.
     """
 
     parent: PromptRequest
@@ -166,6 +168,7 @@ class Case:
     missing: frozenset[Zone] = frozenset()
     look: Look | None = None
     ancestors: Callable[[], Iterator[Sent]] = _nobody
+    earlier_bytes: int = 0
 
     @property
     def known(self) -> Known:

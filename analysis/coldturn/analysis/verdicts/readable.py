@@ -27,12 +27,13 @@ class Readable:
         return EstimatedTokens(self.whole - self.left)
 
 
-def readable_of(case: Case, kept_bytes: int) -> Readable | None:
+def readable_of(case: Case, kept_bytes: int, *, earlier: bool = False) -> Readable | None:
     """What is readable when the first `kept_bytes` of content still fit; None where no rules tell.
 
     Args:
         case: The pair. Its parent's own entries are the measure.
         kept_bytes: Content bytes of the child that stand as the parent sent them, under settings that fit.
+        earlier: Whether requests before the parent count as well, under the settings that they had.
     """
     if case.known.rules is None or case.was.known.rules is None:
         return None
@@ -42,6 +43,10 @@ def readable_of(case: Case, kept_bytes: int) -> Readable | None:
     if not case.same_cache:
         return Readable(EstimatedTokens(whole), EstimatedTokens(0))
     left = whole if kept_bytes >= case.stable_bytes and not _is_written(case) else _left(case, kept_bytes)
+    if earlier and case.earlier_bytes > kept_bytes:
+        more, read = _left_by_earlier(case), case.now.usage.read
+        if read is None or read >= more:
+            left = max(left, more)
     return Readable(EstimatedTokens(whole), EstimatedTokens(max(min(left, whole), 0)))
 
 
@@ -52,6 +57,17 @@ def parent_tokens(case: Case) -> int:
     if reported is not None and whole:
         return reported
     return case.tokens(case.stable_bytes)
+
+
+def nothing_yet(case: Case) -> str:
+    """Why nothing of the parent could be read at all, in words."""
+    minimum = case.known.parameters.minimum or 0
+    places = case.was.places
+    if _is_written(case) and places is not None and places.deepest is None:
+        return "the older request wrote no entry: costs nothing yet"
+    if parent_tokens(case) < minimum:
+        return f"below the {minimum:,}-token minimum: costs nothing yet"
+    return "shorter than the least that can be read: costs nothing yet"
 
 
 def _is_written(case: Case) -> bool:
@@ -101,6 +117,15 @@ def _left(case: Case, kept_bytes: int) -> int:
             return _found(case, kept_bytes)
         case _:
             return 0
+
+
+def _left_by_earlier(case: Case) -> int:
+    tokens = case.tokens(case.earlier_bytes)
+    if case.known.model is EntryModel.LONGEST_PREFIX:
+        return case.known.grid.read(tokens, case.input_tokens)
+    parameters = case.known.parameters
+    size = tokens - tokens % parameters.granularity
+    return size if size >= (parameters.minimum or 0) else 0
 
 
 def _found(case: Case, kept_bytes: int) -> int:

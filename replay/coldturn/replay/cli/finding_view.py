@@ -10,6 +10,7 @@ from rich.text import Text
 from coldturn.analysis.breaks.findings import Finding, Later, Verdict
 from coldturn.analysis.verdicts.vendor import vendor_words
 from coldturn.reference.prefix.model import Zone
+from coldturn.reference.tokens import estimate_tokens
 from coldturn.replay.cli.marks import marked_pair, visible
 from coldturn.replay.cli.signs import shown_line
 
@@ -43,6 +44,8 @@ MEANINGS = {
 """What a verdict's word stands for, where that is not plain."""
 
 _SHOWN_NAMES = 6
+_CLEARLY_MORE = 1.25
+"""Times the tokens of the bytes behind a change: what one byte makes in tokens differs from text to text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,8 @@ class View:
             yield "lost", _lost(found)
         if self.full:
             yield from _figures(found)
+        elif _reaches_back(found):
+            yield from _rules(found)
         if found.names and found.segment is not None:
             more = len(found.names) - _SHOWN_NAMES
             names = ", ".join(visible(name) for name in found.names[:_SHOWN_NAMES])
@@ -120,14 +125,46 @@ def _lost(found: Finding) -> str:
     """Tokens first, since they are what is paid for; then the bytes, and where they begin."""
     if not found.lost_bytes and not found.lost_tokens_estimated:
         return f"nothing; the change is {found.delta_bytes:+,} bytes"
+    if costs_nothing_yet(found):
+        later = f"about {counted(found.lost_tokens_estimated, 'token')} (estimated) once it is kept"
+        return f"nothing yet, {later}: {_bytes(found)}{_change(found)}"
+    if found.lost_bytes and not found.lost_tokens_estimated:
+        return f"nothing by the rules: {_bytes(found)}{_change(found)}"
     parts = [f"about {counted(found.lost_tokens_estimated, 'token')}"]
     if found.cost_amount_estimated:
         parts.append(money(found.cost_amount_estimated, found.currency))
     cost = f"{', '.join(parts)} (estimated)"
     if found.lost_bytes:
-        cost += f": {counted(found.lost_bytes, 'byte')}{_behind(found)}"
-    bytes_ = "byte" if abs(found.delta_bytes) == 1 else "bytes"
-    return f"{cost}; the change is {found.delta_bytes:+,} {bytes_}" if found.delta_bytes else cost
+        cost += f": {_bytes(found)}"
+    if _reaches_back(found):
+        cost += ", and what stands in front of them, back to the last entry that can be read"
+    return cost + _change(found)
+
+
+def costs_nothing_yet(found: Finding) -> bool:
+    """Whether nothing could have been read by the rules, and no report denies it."""
+    tells = bool(found.lost_bytes and found.lost_tokens_estimated) and not found.read_reported
+    return tells and found.readable_estimated == 0
+
+
+def _bytes(found: Finding) -> str:
+    return f"{counted(found.lost_bytes, 'byte')}{_behind(found)}"
+
+
+def _change(found: Finding) -> str:
+    unit = "byte" if abs(found.delta_bytes) == 1 else "bytes"
+    return f"; the change is {found.delta_bytes:+,} {unit}" if found.delta_bytes else ""
+
+
+def _by_rules(found: Finding) -> int:
+    """Tokens that the change took, as far as the rules let them be read."""
+    return (found.readable_estimated or 0) - (found.read_estimated or 0)
+
+
+def _reaches_back(found: Finding) -> bool:
+    """Whether the rules take clearly more than the bytes behind the change."""
+    by_bytes = estimate_tokens(found.lost_bytes)
+    return found.rules is not None and 0 < by_bytes * _CLEARLY_MORE < _by_rules(found)
 
 
 def _behind(found: Finding) -> str:
@@ -142,6 +179,12 @@ def _behind(found: Finding) -> str:
 
 def _figures(found: Finding) -> Iterator[tuple[str, str]]:
     """What the rules say of the request, and what was reported of it."""
+    yield from _rules(found)
+    if found.read_reported is not None:
+        yield "report", f"the provider read {counted(found.read_reported, 'token')}"
+
+
+def _rules(found: Finding) -> Iterator[tuple[str, str]]:
     if found.readable_estimated is not None:
         yield (
             "rules",
@@ -150,8 +193,6 @@ def _figures(found: Finding) -> Iterator[tuple[str, str]]:
                 f"{found.read_estimated or 0:,} still can (estimated)"
             ),
         )
-    if found.read_reported is not None:
-        yield "report", f"the provider read {counted(found.read_reported, 'token')}"
 
 
 def _later(later: Later) -> str:

@@ -67,7 +67,7 @@ def _heading(lineage: LineageReport, *, first: bool) -> Text:
     if lineage.fidelity.value != "wire":
         parts.append(f"fidelity {lineage.fidelity.value}")
     if lineage.surface is not None and lineage.rules is None:
-        parts.append("no cache rules known, judged by bytes alone")
+        parts.append("no cache rules known, judged by bytes alone (--rules NAME chooses some)")
     tokens = lineage.tokens
     if tokens.input_reported and tokens.read_reported is not None:
         parts.append(f"{format_rate(tokens.read_reported, tokens.input_reported)} read (reported)")
@@ -98,7 +98,8 @@ def _branching(count: int) -> str:
 
 def _likeness(found: Finding) -> tuple[object, ...]:
     place = _INDEX.sub("[]", found.path or found.segment or "")
-    return found.cause, found.verdict, found.zone, place, found.section
+    others = tuple((one.cause, one.zone) for one in found.later), tuple(one.cause for one in found.alongside)
+    return found.cause, found.verdict, found.zone, place, found.section, others
 
 
 def _repeats(group: Sequence[Finding]) -> str:

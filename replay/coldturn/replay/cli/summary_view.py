@@ -9,7 +9,7 @@ from rich.text import Text
 
 from coldturn.analysis.breaks.findings import CauseRow, Report, Verdict
 from coldturn.analysis.rates import format_rate
-from coldturn.replay.cli.finding_view import MEANINGS, STYLES, WORDS, counted
+from coldturn.replay.cli.finding_view import MEANINGS, STYLES, WORDS, costs_nothing_yet, counted
 
 _FEW = 1
 """Rows up to which a table says no more than the line above it."""
@@ -43,6 +43,11 @@ def _totals(report: Report, rows: list[CauseRow]) -> Text:
             line.append(" (" + ", ".join(f"{cause} {count}" for cause, count in causes.most_common()) + ")")
         tokens = sum(row.lost_tokens_estimated for row in unplanned)
         line.append(f", about {counted(tokens, 'token')} lost (estimated)")
+        early = [found for found in report.breaks if found.verdict.unplanned and costs_nothing_yet(found)]
+        if early:
+            line.append(
+                f", of which {sum(found.lost_tokens_estimated for found in early):,} cost nothing yet"
+            )
     others: Counter[Verdict] = Counter()
     for row in rows:
         if not row.verdict.unplanned:

@@ -1,0 +1,90 @@
+"""Lines of `explain` where the rules and the bytes behind a change tell different sums."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analysis.exchanges import words
+from coldturn.replay.cli.app import main
+
+LONG = words(5_000)
+
+
+def _log(path: Path, *bodies: dict[str, Any]) -> str:
+    path.write_text("".join(json.dumps(body) + "\n" for body in bodies))
+    return str(path)
+
+
+def _chat(*texts: str, model: str = "gpt-5.4") -> dict[str, Any]:
+    roles = ("system", "user", "assistant")
+    turns = [
+        {"role": roles[0] if not at else roles[2 - at % 2], "content": text} for at, text in enumerate(texts)
+    ]
+    return {"model": model, "messages": turns}
+
+
+def _out(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    with pytest.raises(SystemExit) as left:
+        main([*arguments])
+    assert not left.value.code
+    return capsys.readouterr().out
+
+
+def test_neighbours_that_hide_different_causes_are_told_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    body = "Facts to keep in mind.\n" * 300
+    histories = [["go on"], ["go on", "yes", "on"], ["go on", "YES!", "on", "more", "x"]]
+    clocks = [f"Current time: 2026-11-30 09:0{at}\n{body}" for at in range(3)]
+    same = [*histories[:2], ["go on", "yes", "on", "more", "x"]]
+    for index, (texts, folded) in enumerate(((same, True), (histories, False))):
+        bodies = (_chat(clock, *history) for clock, history in zip(clocks, texts, strict=True))
+        out = _out(capsys, "explain", _log(tmp_path / f"{index}.jsonl", *bodies))
+        assert ("request 2: the same" in out) is folded
+        assert ("\n    behind " in out) is not folded
+
+
+def test_below_the_minimum_costs_nothing_yet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = _log(tmp_path / "a.jsonl", _chat("Time: 09:00. Be kind.", "a"), _chat("Time: 09:01. Be kind.", "a"))
+    out = _out(capsys, "explain", log)
+    assert "below the 1,024-token minimum: costs nothing yet" in out
+    assert "lost   nothing yet, about 3 tokens (estimated) once it is kept: " in out
+    assert "about 3 tokens lost (estimated), of which 3 cost nothing yet" in out
+
+
+def test_more_than_the_bytes_behind_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def body(minute: int) -> dict[str, Any]:
+        text = f"{LONG}\nCurrent time: 2026-11-30 09:0{minute}\n{words(500)}"
+        system = [{"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}]
+        return {
+            "model": "claude-sonnet-4-5",
+            "max_tokens": 9,
+            "system": system,
+            "messages": [{"role": "user", "content": "go"}],
+        }
+
+    out = _out(capsys, "explain", _log(tmp_path / "a.jsonl", body(0), body(1)))
+    assert "back to the last entry that can be read" in out
+    assert "tokens could have been read, 0 still can (estimated)" in out
+
+
+def test_without_rules_it_says_how_to_name_some(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bodies = (_chat("Time: 09:00. Be kind.", "a", model="mine"), _chat("X", "a", model="mine"))
+    assert "--rules NAME" in _out(capsys, "explain", _log(tmp_path / "a.jsonl", *bodies))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes")
+def test_diff_reads_pipes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pipes = []
+    for name, text in (("a", "Time: 09:00. Be kind."), ("b", "Time: 09:01. Be kind.")):
+        os.mkfifo(tmp_path / name)
+        pipes.append(str(tmp_path / name))
+        content = json.dumps(_chat(text, "a"))
+        threading.Thread(target=(tmp_path / name).write_text, args=(content,), daemon=True).start()
+    assert "clock_in_prefix" in _out(capsys, "diff", *pipes)
