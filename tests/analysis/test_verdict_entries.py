@@ -106,6 +106,8 @@ def test_a_text_that_goes_back_to_an_earlier_one_can_be_read() -> None:
     assert (there.read_estimated, there.verdict) == (0, Verdict.BROKEN)
     assert (back.read_estimated, back.readable_estimated) == (4_992, 5_888)
     assert (back.lost_tokens_estimated, back.verdict) == (896, Verdict.BROKEN)
+    logs = (exchange(marked(messages(*one), -1, -2), ANTHROPIC) for one in texts)
+    assert [one.read_estimated for one in findings(*logs)] == [0, 5_000]
     read = [exchange(chat(*one), CHAT, usage(CHAT, 5_903, 0)) for one in texts]
     assert findings(*read)[1].read_estimated == 0
     other = [exchange(chat(*one, prompt_cache_key=str(at)), CHAT) for at, one in enumerate(texts)]

@@ -43,8 +43,9 @@ def readable_of(case: Case, kept_bytes: int, *, earlier: bool = False) -> Readab
     if not case.same_cache:
         return Readable(EstimatedTokens(whole), EstimatedTokens(0))
     left = whole if kept_bytes >= case.stable_bytes and not _is_written(case) else _left(case, kept_bytes)
-    if earlier and case.earlier_bytes > kept_bytes:
-        more, read = _left_by_earlier(case), case.now.usage.read
+    size = _earlier_bytes(case) if earlier else 0
+    if size > kept_bytes:
+        more, read = _left_by_earlier(case, size), case.now.usage.read
         if read is None or read >= more:
             left = max(left, more)
     return Readable(EstimatedTokens(whole), EstimatedTokens(max(min(left, whole), 0)))
@@ -119,13 +120,22 @@ def _left(case: Case, kept_bytes: int) -> int:
             return 0
 
 
-def _left_by_earlier(case: Case) -> int:
-    tokens = case.tokens(case.earlier_bytes)
+def _earlier_bytes(case: Case) -> int:
+    """Content bytes that any earlier request left to be read: with markers, those of the deepest entry."""
+    if not _is_written(case):
+        return case.earlier_bytes
+    return 0 if case.look is None or case.look.hit is None else case.look.hit.bytes
+
+
+def _left_by_earlier(case: Case, size: int) -> int:
+    if _is_written(case):
+        return _cached(case, size)
+    tokens = case.tokens(size)
     if case.known.model is EntryModel.LONGEST_PREFIX:
         return case.known.grid.read(tokens, case.input_tokens)
     parameters = case.known.parameters
-    size = tokens - tokens % parameters.granularity
-    return size if size >= (parameters.minimum or 0) else 0
+    whole = tokens - tokens % parameters.granularity
+    return whole if whole >= (parameters.minimum or 0) else 0
 
 
 def _found(case: Case, kept_bytes: int) -> int:
