@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -111,6 +112,12 @@ def test_a_text_that_goes_back_to_an_earlier_one_can_be_read() -> None:
     read = [exchange(chat(*one), CHAT, usage(CHAT, 5_903, 0)) for one in texts]
     assert findings(*read)[1].read_estimated == 0
     other = [exchange(chat(*one, prompt_cache_key=str(at)), CHAT) for at, one in enumerate(texts)]
+    assert findings(*other)[1].read_estimated == 0
+    homes = [(("openai-organization", home),) for home in "abb"]
+    other = [
+        replace(exchange(chat(*one), CHAT), request_headers=home)
+        for one, home in zip(texts, homes, strict=True)
+    ]
     assert findings(*other)[1].read_estimated == 0
 
 
