@@ -229,7 +229,7 @@ def test_a_session_gets_the_estimates_of_its_counts(corpus: Path) -> None:
 def test_a_session_whose_history_was_rewritten_is_not_held_against_its_counts() -> None:
     long = "The same words again and again. " * 40
     told = (["first", long], ["first", long, "more"], ["FIRST", long, "more", "on"])
-    used = {"completion_tokens": 9, "prompt_cache_hit_tokens": 64}
+    used: dict[str, int] = {"completion_tokens": 9, "prompt_cache_hit_tokens": 64}
     exchanges = [
         SessionCall(
             entry=at,
@@ -238,7 +238,7 @@ def test_a_session_whose_history_was_rewritten_is_not_held_against_its_counts() 
             parts=[to_json({"role": "user", "content": text}) for text in texts],
             answer=to_json({
                 "choices": [{"message": {"role": "assistant", "content": "ok"}}],
-                "usage": {"prompt_tokens": 900 + 100 * at, **used},
+                "usage": used | {"prompt_tokens": 900 + 100 * at},
             }),
             started=float(at),
         ).exchange("session")

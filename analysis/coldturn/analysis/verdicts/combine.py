@@ -89,7 +89,7 @@ def _with_text(case: Case, text: Finding, settings: list[tuple[Changed, Named]])
     readable = readable_of(case, case.text_offset, earlier=True)
     besides = [named for _, named in settings]
     besides += placement_causes(case)
-    if readable is not None and readable.whole >= _LEAST:
+    if readable is not None and readable.whole_estimated >= _LEAST:
         besides += timing_causes(case)
     found = replace(
         text,
@@ -103,18 +103,20 @@ def _with_text(case: Case, text: Finding, settings: list[tuple[Changed, Named]])
 def _weighed(case: Case, found: Finding, readable: Readable) -> Finding:
     """A text break with what it cost by the rules, and softened where that is nothing for sure."""
     read = case.now.usage.read
-    if not readable.whole:
+    if not readable.whole_estimated:
         planned = found.verdict is Verdict.PLANNED
         return found if read or planned else _explained(found, nothing_yet(case))
-    found = replace(found, lost_tokens_estimated=readable.lost)
+    found = replace(found, lost_tokens_estimated=readable.lost_estimated)
     if found.verdict is Verdict.PLANNED:
         return found
-    if read is not None and read >= readable.whole:
+    if read is not None and read >= readable.whole_estimated:
         return _harmless(found, f"the provider read {tokens_words(read)} all the same")
-    if readable.lost:
+    if readable.lost_estimated:
         return found
     if case.known.model is not EntryModel.LONGEST_PREFIX:
-        evidence = f"behind the last entry that could be read ({tokens_words(readable.whole)}, estimated)"
+        evidence = (
+            f"behind the last entry that could be read ({tokens_words(readable.whole_estimated)}, estimated)"
+        )
         return _harmless(found, evidence)
     # Within one step of an estimate nobody can tell whether a step ends in between.
     return _explained(found, _WITHIN_A_STEP)
@@ -142,7 +144,7 @@ def _without_text(case: Case, settings: list[tuple[Changed, Named]], options: Pa
     if (case.now.is_plain and case.gap is None) or case.was.refused or case.now.refused:
         return None
     readable = readable_of(case, case.stable_bytes)
-    whole = EstimatedTokens(0) if readable is None else readable.whole
+    whole = EstimatedTokens(0) if readable is None else readable.whole_estimated
     causes = [*placement_causes(case), *(timing_causes(case) if whole >= _LEAST else ())]
     if not causes or (read is not None and _was_read(read, whole, causes)):
         return _unexplained(case, readable, options)
@@ -165,7 +167,7 @@ def _told(
     options: PairOptions,
     zone: Zone = Zone.NONE,
 ) -> Finding:
-    lost = _lost(case, first, readable)
+    lost = _lost_estimated(case, first, readable)
     found = placeless(case, first, zone, lost, options)
     found = replace(found, alongside=tuple(beside(one) for one in others))
     found = _reported(case, found, readable)
@@ -174,11 +176,13 @@ def _told(
     return found
 
 
-def _lost(case: Case, first: Named, readable: Readable | None) -> EstimatedTokens:
+def _lost_estimated(case: Case, first: Named, readable: Readable | None) -> EstimatedTokens:
     """What was not read though it might have been; nothing where nothing was kept."""
     if not first.counts:
         return EstimatedTokens(0)
-    whole = readable.whole if readable is not None and readable.whole else parent_tokens(case)
+    whole = (
+        readable.whole_estimated if readable is not None and readable.whole_estimated else parent_tokens(case)
+    )
     return EstimatedTokens(max(whole - (case.now.usage.read or 0), 0))
 
 
@@ -187,13 +191,13 @@ def _unexplained(case: Case, readable: Readable | None, options: PairOptions) ->
     read = case.now.usage.read
     if readable is None or read is None:
         return None
-    if not case.thresholds.exceeded(readable.whole - read, readable.whole):
+    if not case.thresholds.exceeded(readable.whole_estimated - read, readable.whole_estimated):
         return None
     unjudged = [one for one in changed_settings(case) if one.tiers is None]
     if unjudged:
-        first, *others = [_suspected(one, read, readable.whole) for one in unjudged]
+        first, *others = [_suspected(one, read, readable.whole_estimated) for one in unjudged]
         return _told(case, first, others, readable, options, Zone.SETTINGS)
-    for named in serving_causes(case, read, readable.whole):
+    for named in serving_causes(case, read, readable.whole_estimated):
         return _told(case, named, [], readable, options)
     return None
 
@@ -221,14 +225,14 @@ def _of_settings(case: Case, settings: list[tuple[Changed, Named]], options: Pai
     kept = kept_bytes(case.child, changed.tiers or ())
     readable = readable_of(case, kept)
     read = case.now.usage.read
-    lost = estimate_tokens(first.lost_bytes) if readable is None else readable.lost
-    if readable is not None and not readable.whole:
+    lost = estimate_tokens(first.lost_bytes) if readable is None else readable.lost_estimated
+    if readable is not None and not readable.whole_estimated:
         first = replace(
             first, verdict=Verdict.BROKEN_HARMLESS, evidence=f"{first.evidence}; nothing was kept"
         )
-    elif readable is not None and not readable.lost:
+    elif readable is not None and not readable.lost_estimated:
         return None
-    elif readable is not None and read is not None and read >= readable.whole:
+    elif readable is not None and read is not None and read >= readable.whole_estimated:
         told = f"{first.evidence}; the provider read {tokens_words(read)} all the same"
         first = replace(first, verdict=Verdict.BROKEN_HARMLESS, evidence=told)
         lost = EstimatedTokens(0)
@@ -242,8 +246,8 @@ def _reported(case: Case, found: Finding, readable: Readable | None) -> Finding:
     return replace(
         found,
         rules=None if rules is None or readable is None else rules.name,
-        readable_estimated=None if readable is None else readable.whole,
-        read_estimated=None if readable is None else readable.left,
+        readable_estimated=None if readable is None else readable.whole_estimated,
+        read_estimated=None if readable is None else readable.left_estimated,
         read_reported=case.now.usage.read,
     )
 

@@ -12,7 +12,9 @@ from coldturn.reference.tokens import EstimatedTokens
 _REMEDY_OF_UNKNOWN = "Record whole requests with their times (coldturn record proxy): they show the reason."
 
 
-def placeless(case: Case, named: Named, zone: Zone, lost: EstimatedTokens, options: PairOptions) -> Finding:
+def placeless(
+    case: Case, named: Named, zone: Zone, lost_estimated: EstimatedTokens, options: PairOptions
+) -> Finding:
     """A finding for the second request of two; places are None, since no text differs."""
     shown = options.content
     return Finding(
@@ -34,7 +36,7 @@ def placeless(case: Case, named: Named, zone: Zone, lost: EstimatedTokens, optio
         planned=False,
         verdict=named.verdict,
         lost_bytes=named.lost_bytes,
-        lost_tokens_estimated=lost,
+        lost_tokens_estimated=lost_estimated,
         delta_bytes=0,
         names=named.keys,
         kinds=(),

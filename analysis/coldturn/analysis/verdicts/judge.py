@@ -17,7 +17,7 @@ from coldturn.analysis.estimates.usage import ProviderUsage
 from coldturn.analysis.sources import was_refused
 from coldturn.analysis.verdicts.aliases import aliases_of
 from coldturn.analysis.verdicts.combine import combined
-from coldturn.analysis.verdicts.earlier import Beginnings
+from coldturn.analysis.verdicts.earlier import Beginnings, Earlier
 from coldturn.analysis.verdicts.entry_book import EntryBook, Look, Places
 from coldturn.analysis.verdicts.image_detail import told_by_detail
 from coldturn.analysis.verdicts.model import Case, Known, Sent, Thresholds
@@ -41,7 +41,7 @@ _BRANCHES = frozenset({NEW_CONVERSATION, FORK, SIDE_CALL, MOVED_SUFFIX})
 class Observed:
     """A request as the judge took it in; `index` is what later requests name it by.
 
-    `look` and `earlier_bytes` tell what earlier requests left for it, with markers and without.
+    `look` and `earlier` tell what earlier requests left for it, with markers and without.
     """
 
     index: int
@@ -50,7 +50,7 @@ class Observed:
     reply: Reply | None
     sent: Sent
     look: Look | None
-    earlier_bytes: int = 0
+    earlier: Earlier | None = None
 
 
 @dataclass(slots=True)
@@ -157,7 +157,7 @@ class Judge:
             missing=observed.exchange.parts_missing,
             look=observed.look,
             ancestors=lambda: self._ancestors(was),
-            earlier_bytes=observed.earlier_bytes,
+            earlier_bytes=0 if observed.earlier is None else observed.earlier.bytes,
         )
         judged = combined(case, found, options, started=observed.exchange.started)
         if comparison.stable:

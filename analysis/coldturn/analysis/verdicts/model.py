@@ -197,7 +197,7 @@ class Case:
         """Content bytes that both have in common, at most the parent's stable part."""
         return self.stable_bytes if self.comparison.stable else self.comparison.common_bytes
 
-    def tokens(self, size: int) -> EstimatedTokens:
+    def tokens_estimated(self, size: int) -> EstimatedTokens:
         """Tokens of so many content bytes, by what the provider counted of the parent or the child."""
         rate = self.was.tokens_per_byte or self.now.tokens_per_byte or 1 / BYTES_PER_TOKEN
         return EstimatedTokens(round(size * rate))
@@ -205,7 +205,7 @@ class Case:
     @property
     def input_tokens(self) -> int:
         """The child's whole input: reported, else estimated."""
-        return self.now.input or self.tokens(self.now.bytes)
+        return self.now.input or self.tokens_estimated(self.now.bytes)
 
     @property
     def gap(self) -> float | None:

@@ -59,7 +59,7 @@ def _written(case: Case) -> Iterator[Named]:
         return
     tokens = written_tokens(case)
     if not tokens:
-        yield from _too_small(case, case.tokens(deepest.bytes), asked=bool(case.child.markers))
+        yield from _too_small(case, case.tokens_estimated(deepest.bytes), asked=bool(case.child.markers))
     elif not case.look.repeats(deepest):
         yield from _not_repeated(case, deepest)
     elif deepest.boundary not in case.look.looked:
@@ -99,9 +99,10 @@ def _not_repeated(case: Case, deepest: Entry) -> Iterator[Named]:
     if drops_reasoning(case):
         yield drifted("the server drops earlier reasoning when a plain user message follows")
         return
+    behind = tokens_words(case.tokens_estimated(deepest.bytes))
     evidence = (
-        f"the last marker of the older request stands behind {tokens_words(case.tokens(deepest.bytes))} "
-        "(estimated), on a block that the newer one does not repeat"
+        f"the last marker of the older request stands behind {behind} (estimated), on a block that the newer "
+        "one does not repeat"
     )
     yield Named("breakpoint_on_volatile", Verdict.BROKEN, Confidence.OBSERVED, evidence)
 
@@ -114,7 +115,7 @@ def _too_far(case: Case, deepest: Entry) -> Iterator[Named]:
         back = case.known.parameters.lookback
         words = f"more than {back} blocks"
     evidence = (
-        f"the entry behind {tokens_words(case.tokens(deepest.bytes))} (estimated) lies {words} "
+        f"the entry behind {tokens_words(case.tokens_estimated(deepest.bytes))} (estimated) lies {words} "
         "in front of the next marker"
     )
     yield Named("lookback_exceeded", Verdict.BROKEN, Confidence.OBSERVED, evidence)

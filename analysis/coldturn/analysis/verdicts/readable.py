@@ -14,17 +14,17 @@ class Readable:
     """Tokens, from bytes and what the provider counted. Times do not count here.
 
     Attributes:
-        whole: What could have been read, had nothing changed and everything been found.
-        left: What can still be read; at most `whole`.
+        whole_estimated: What could have been read, had nothing changed and everything been found.
+        left_estimated: What can still be read; at most `whole_estimated`.
     """
 
-    whole: EstimatedTokens
-    left: EstimatedTokens
+    whole_estimated: EstimatedTokens
+    left_estimated: EstimatedTokens
 
     @property
-    def lost(self) -> EstimatedTokens:
+    def lost_estimated(self) -> EstimatedTokens:
         """What the change took."""
-        return EstimatedTokens(self.whole - self.left)
+        return EstimatedTokens(self.whole_estimated - self.left_estimated)
 
 
 def readable_of(case: Case, kept_bytes: int, *, earlier: bool = False) -> Readable | None:
@@ -57,7 +57,7 @@ def parent_tokens(case: Case) -> int:
     whole = case.stable_bytes == case.was.bytes or (case.by_reference and case.comparison.stable)
     if reported is not None and whole:
         return reported
-    return case.tokens(case.stable_bytes)
+    return case.tokens_estimated(case.stable_bytes)
 
 
 def nothing_yet(case: Case) -> str:
@@ -102,18 +102,18 @@ def written_tokens(case: Case) -> int | None:
 
 def _cached(case: Case, size: int) -> int:
     """Tokens of an entry of so many bytes; none when it is too small to be kept."""
-    tokens = case.tokens(size)
+    tokens = case.tokens_estimated(size)
     return tokens if tokens >= (case.known.parameters.minimum or 0) else 0
 
 
 def _left(case: Case, kept_bytes: int) -> int:
     match case.known.model:
         case EntryModel.LONGEST_PREFIX:
-            return case.known.grid.read(case.tokens(kept_bytes), case.input_tokens)
+            return case.known.grid.read(case.tokens_estimated(kept_bytes), case.input_tokens)
         case EntryModel.WHOLE_UNITS:
             fitting = (one for one in case.ancestors() if one.bytes <= kept_bytes)
             unit = next(fitting, None)
-            return 0 if unit is None else _unit(case, unit, case.tokens(unit.bytes))
+            return 0 if unit is None else _unit(case, unit, case.tokens_estimated(unit.bytes))
         case EntryModel.WRITTEN_ENTRIES:
             return _found(case, kept_bytes)
         case _:
@@ -130,7 +130,7 @@ def _earlier_bytes(case: Case) -> int:
 def _left_by_earlier(case: Case, size: int) -> int:
     if _is_written(case):
         return _cached(case, size)
-    tokens = case.tokens(size)
+    tokens = case.tokens_estimated(size)
     if case.known.model is EntryModel.LONGEST_PREFIX:
         return case.known.grid.read(tokens, case.input_tokens)
     parameters = case.known.parameters
