@@ -6,7 +6,7 @@ Looked at when a request breaks, and only then: remembering a request costs noth
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 from operator import is_
@@ -31,41 +31,52 @@ _MODELS = frozenset({EntryModel.LONGEST_PREFIX, EntryModel.WHOLE_UNITS})
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """A request as what stands at its beginning, and the settings that a cache keys on."""
+    """A request as what stands at its beginning, and what says which cache it went to."""
 
     contents: Sequence[Content]
-    settings: tuple[bytes | None, ...]
+    settings: Mapping[str, bytes]
+    headers: tuple[tuple[str, str], ...]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Earlier:
-    """What a request finds of earlier ones of the same cache.
+    """What a request finds of earlier ones.
 
     Attributes:
         request: The request.
-        whole: Only whole requests can be read, rather than any part of their beginning.
+        before: Earlier ones of the same model at the same host, itself among them.
+        own: The request itself, as it stands among them.
     """
 
     request: PromptRequest
-    settings: tuple[bytes | None, ...] = ()
-    before: Sequence[Beginning] = ()
-    whole: bool = False
+    own: Beginning
+    before: Sequence[Beginning]
+    known: Known
 
     @property
     def bytes(self) -> int:
         """Content bytes of the longest beginning that an earlier request left; whole elements are counted."""
-        contents = self.request.contents
-        shared = [self._shared(one, contents) for one in self.before if one.settings == self.settings]
-        return self.request.totals.bytes[max(shared, default=0)]
+        same = (one for one in self.before if one is not self.own and self._goes_together(one))
+        return self.request.totals.bytes[max(map(self._shared, same), default=0)]
 
-    def _shared(self, one: Beginning, contents: Sequence[Content]) -> int:
-        common = sum(1 for _ in takewhile(bool, map(is_, one.contents, contents)))
-        return common if not self.whole or common == len(one.contents) else 0
+    def _goes_together(self, one: Beginning) -> bool:
+        """Whether both went to one cache, under settings that it does not key on."""
+        tiers = self.known.parameters.tiers
+        names = (*_NAMES, *tiers.tools, *tiers.system, *tiers.messages)
+        return one.headers == self.own.headers and (
+            one.settings == self.own.settings
+            or all(setting(one.settings, name) == setting(self.own.settings, name) for name in names)
+        )
+
+    def _shared(self, one: Beginning) -> int:
+        common = sum(1 for _ in takewhile(bool, map(is_, one.contents, self.own.contents)))
+        whole = self.known.model is EntryModel.WHOLE_UNITS
+        return common if not whole or common == len(one.contents) else 0
 
 
 @dataclass(slots=True)
 class Beginnings:
-    """The latest requests of each cache: by source, format, host, model, and what else names one."""
+    """The latest requests by source, format, host and model."""
 
     _held: dict[_Scope, deque[Beginning]] = field(default_factory=dict)
 
@@ -81,25 +92,19 @@ class Beginnings:
             served: Whether it was answered; one that was not leaves nothing.
 
         Returns:
-            What it finds; None where rules bound what is held (slots, a capacity), name their entries, or
-            where the request is not all of its prompt: the request that it continues is the only measure.
+            What it finds, to be asked before the next request is taken; None where rules bound what is held
+            (slots, a capacity), name their entries, or where the request is not all of its prompt: the
+            request that it continues is the only measure then.
         """
         parameters = known.parameters
         bounded = parameters.slots is not None or parameters.capacity is not None
-        partial = request.by_reference or bool(exchange.parts_missing)
-        if known.model not in _MODELS or bounded or partial:
+        if known.model not in _MODELS or bounded or request.by_reference or exchange.parts_missing:
             return None
-        held = self._held.setdefault(_scope(exchange, request, known), deque(maxlen=MOST_REQUESTS))
-        tiers = parameters.tiers
-        names = (*tiers.tools, *tiers.system, *tiers.messages)
-        settings = tuple(setting(request.settings, name) for name in names)
-        whole = known.model is EntryModel.WHOLE_UNITS
-        found = Earlier(request, settings, tuple(held), whole)
+        scope = (exchange.source, request.surface, known.host, request.model)
+        held = self._held.get(scope)
+        if held is None:
+            held = self._held[scope] = deque(maxlen=MOST_REQUESTS)
+        own = Beginning(request.contents, request.settings, tuple(exchange.request_headers))
         if served:
-            held.append(Beginning(request.contents, settings))
-        return found
-
-
-def _scope(exchange: Exchange, request: PromptRequest, known: Known) -> _Scope:
-    own = tuple(setting(request.settings, name) for name in _NAMES)
-    return exchange.source, request.surface, known.host, request.model, own, tuple(exchange.request_headers)
+            held.append(own)
+        return Earlier(request, own, held, known)
