@@ -52,6 +52,8 @@ readme: $(VENV)/.stamp
 	$(BIN)/python docs/update_readme.py
 	$(BIN)/python docs/update_pages.py
 	$(BIN)/python docs/update_frames.py
+	$(BIN)/python docs/update_explain.py
+	$(BIN)/python docs/update_causes.py
 
 # COLDTURN_CORPUS names a folder of published recordings, which are not part of the project.
 accuracy: $(VENV)/.stamp
