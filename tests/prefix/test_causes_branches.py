@@ -159,10 +159,10 @@ class TestSideCalls:
         assert (first.lost_bytes, first.later, first.confidence) == (0, (), Confidence.INFERRED)
 
     def test_a_smaller_model_that_looks_at_all_of_it(self, surface: Surface) -> None:
-        if surface in {Surface.GENERATE_CONTENT, Surface.CONVERSE}:
-            pytest.skip("the model stands in the address")
         before: list[Item] = [self.QUESTION]
-        assert self.side(surface, before, before, "tiny").kinds == ("side_call",)
+        in_the_body = surface not in {Surface.GENERATE_CONTENT, Surface.CONVERSE}
+        # Elsewhere the model stands in the address, which a body alone does not tell.
+        assert self.side(surface, before, before, "tiny").harmless is in_the_body
         assert not self.side(surface, before, before).harmless
 
     def test_a_look_at_more_than_half_is_no_side_call(self, surface: Surface) -> None:
