@@ -56,8 +56,15 @@ class Earlier:
     @property
     def bytes(self) -> int:
         """Content bytes of the longest beginning that an earlier request left; whole elements are counted."""
-        same = (one for one in self.before if one is not self.own and self._goes_together(one))
-        return self.request.totals.bytes[max(map(self._shared, same), default=0)]
+        contents, longest = self.own.contents, 0
+        for one in self.before:
+            # Only what is alike at the place behind the longest so far can be longer.
+            further = (
+                len(one.contents) > longest < len(contents) and one.contents[longest] is contents[longest]
+            )
+            if further and one is not self.own and self._goes_together(one):
+                longest = max(longest, self._shared(one))
+        return self.request.totals.bytes[longest]
 
     def _goes_together(self, one: Beginning) -> bool:
         """Whether both went to one cache, under settings that it does not key on."""
@@ -69,7 +76,7 @@ class Earlier:
         )
 
     def _shared(self, one: Beginning) -> int:
-        common = sum(1 for _ in takewhile(bool, map(is_, one.contents, self.own.contents)))
+        common = len(tuple(takewhile(bool, map(is_, one.contents, self.own.contents))))
         whole = self.known.model is EntryModel.WHOLE_UNITS
         return common if not whole or common == len(one.contents) else 0
 

@@ -22,7 +22,7 @@ from coldturn.reference.prefix.unloaded import only_appends, set_aside
 
 __all__ = ["PromptRequest", "model_in", "read_request", "recognise_surface"]
 
-_markers_of = attrgetter("markers")
+_markers_of, _flags_of = attrgetter("markers"), attrgetter("flags")
 _MODEL_IN_PATH = re.compile(r"/(?:models?|tunedModels|endpoints)/([^/:]+(?::\d+)?)")
 _BEDROCK_MODEL = re.compile(r"/model/([^/]+)/(?:converse|invoke)[a-z-]*$")
 
@@ -154,8 +154,7 @@ class PromptRequest:
         if self._flags is None:
             found = set(self._reading.envelope.flags)
             for placed in self.groups:
-                for element in placed.elements:
-                    found |= element.flags
+                found.update(*map(_flags_of, placed.elements))
             self._flags = tuple(sorted(str(flag) for flag in found))
         return self._flags
 
