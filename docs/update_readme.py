@@ -20,7 +20,8 @@ README = ROOT / "README.md"
 BLOCKS: Mapping[str, tuple[str, ...]] = {
     "demo": ("demo",),
     "ablation": ("demo", "--ablate"),
-    "explain": ("explain", "docs/examples/requests.jsonl"),
+    "explain": ("explain", "docs/examples/tickets.jsonl"),
+    "advise": ("advise", "docs/examples/tickets.jsonl"),
 }
 """Name of a block in the README -> the command it shows, typed in the project's folder."""
 _MACHINE_SPECIFIC = "\nTraces:\n"

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import importlib.util
-import re
 from pathlib import Path
 from types import ModuleType
 
@@ -20,18 +19,11 @@ def update_readme() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("block", ["demo", "ablation", "explain"])
+@pytest.mark.parametrize("block", ["demo", "ablation", "explain", "advise"])
 def test_figures_in_the_readme_are_what_the_command_prints(update_readme: ModuleType, block: str) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert update_readme.with_output(readme, block) == readme, "run `make readme`"
 
 
 def test_every_block_is_checked(update_readme: ModuleType) -> None:
-    assert sorted(update_readme.BLOCKS) == ["ablation", "demo", "explain"]
-
-
-def test_what_advise_is_said_to_gain_is_what_its_page_shows() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    found = re.search(r"hit rate of\s+(\S+ %) into (\S+ %)", readme)
-    assert found is not None
-    assert f"{found[1]} becomes {found[2]}" in (ROOT / "docs" / "advise.md").read_text(encoding="utf-8")
+    assert sorted(update_readme.BLOCKS) == ["ablation", "advise", "demo", "explain"]
