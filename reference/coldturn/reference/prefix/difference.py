@@ -71,9 +71,12 @@ def common_elements(parent: PromptRequest, child: PromptRequest) -> int:
 def common_length(was: Sequence[object], now: Sequence[object]) -> int:
     """How many items two sequences have in common from the start.
 
-    By halves, since slices of tuples compare by identity at the speed of C; each item is met about once.
+    At once where the one begins with the other, else by halves: slices of tuples compare by identity at the
+    speed of C, and each item is met about once more.
     """
     low, high = 0, min(len(was), len(now))
+    if was[:high] == now[:high]:
+        return high
     while low < high:
         middle = (low + high + 1) // 2
         if was[low:middle] == now[low:middle]:
