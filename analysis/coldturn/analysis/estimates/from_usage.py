@@ -114,7 +114,7 @@ class UsageEstimator:
             Flag.NO_RULES: known.rules is None,
             Flag.HOST_ASSUMED: known.rules is not None and self._options.rules is None and "//" not in url,
             Flag.PREFIX_UNKNOWN: before is None,
-            Flag.READ_EXCEEDS_INPUT: _exceeds(record),
+            Flag.READ_EXCEEDS_INPUT: _counts(record).exceeds_input,
         }
         row = _row(record, known, before, read, usage, number)
         told = tuple(flag for flag in Flag if all_flags.get(flag))
@@ -159,17 +159,12 @@ class UsageEstimator:
         raise NoRulesError(surface.value if surface is not None else "any format", "", record.model)
 
 
-def _exceeds(record: UsageRecord) -> bool:
-    """Whether more was read or written than was sent: such counts are no truth of anything."""
-    if record.input_tokens is None:
-        return False
-    return (record.cached_tokens or 0) + (record.written_tokens or 0) > record.input_tokens
-
-
 def usage_of_record(record: UsageRecord) -> ProviderUsage:
     """The counts of a call; none of input and reads when they contradict each other."""
-    if _exceeds(record):
-        return ProviderUsage(output=record.output_tokens)
+    return _counts(record).trusted()
+
+
+def _counts(record: UsageRecord) -> ProviderUsage:
     return ProviderUsage(
         input=record.input_tokens,
         read=record.cached_tokens,
