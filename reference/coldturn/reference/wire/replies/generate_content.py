@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -18,14 +19,31 @@ from coldturn.reference.wire.replies.common import (
     first_count,
     raw_text,
 )
+from coldturn.reference.wire.replies.partial_args import Arguments, UnjoinableError
 
 _SURFACE = Surface.GENERATE_CONTENT
 
 
-class _Call(msgspec.Struct):
+class _Call(msgspec.Struct, rename="camel"):
+    """A call, or a part of one: Vertex streams arguments when it is asked to."""
+
     id: str | None = None
     name: str | None = None
     args: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    partial_args: list[dict[str, msgspec.Raw]] | None = None
+    snake_parts: list[dict[str, msgspec.Raw]] | None = msgspec.field(name="partial_args", default=None)
+    will_continue: bool | None = None
+    snake_continue: bool | None = msgspec.field(name="will_continue", default=None)
+
+    def whole(self) -> str | None:
+        """Its arguments where they came in one piece."""
+        return None if isinstance(self.args, msgspec.UnsetType) else as_sent(self.args)
+
+    def parts(self) -> list[dict[str, msgspec.Raw]]:
+        return self.partial_args or self.snake_parts or []
+
+    def goes_on(self) -> bool:
+        return bool(self.will_continue or self.snake_continue)
 
 
 class _Part(msgspec.Struct, rename="camel"):
@@ -102,7 +120,7 @@ def decode_stream(body: bytes) -> Reply:
 
 def _together(pieces: Iterable[_Response]) -> Reply:
     texts: list[str] = []
-    calls: list[ToolCall] = []
+    calls = _Calls()
     usage: dict[str, Any] | None = None
     response_id = model = finish_reason = None
     empty = True
@@ -116,14 +134,14 @@ def _together(pieces: Iterable[_Response]) -> Reply:
         for part in _parts(piece):
             call = part.call()
             if call is not None:
-                calls.append(ToolCall(id=call.id or "", name=call.name or "", arguments=_arguments(call)))
+                calls.add(call)
             elif not part.thought:
                 texts.append(part.text or "")
     if empty:
         raise UnreadableReplyError(_SURFACE, "it holds no candidates and no usage")
     return Reply(
         text="".join(texts),
-        calls=tuple(calls),
+        calls=calls.all(),
         usage=_usage(usage),
         response_id=response_id,
         model=model,
@@ -145,8 +163,61 @@ def _finish(piece: _Response) -> str | None:
     return None if feedback is None else feedback.block_reason or feedback.snake_reason
 
 
-def _arguments(call: _Call) -> str:
-    return "{}" if isinstance(call.args, msgspec.UnsetType) else as_sent(call.args)
+class _Calls:
+    """The calls of a reply. At most one is open: its name came, and more of its arguments are to come."""
+
+    def __init__(self) -> None:
+        self._done: list[ToolCall] = []
+        self._open: ToolCall | None = None
+        self._arguments = Arguments()
+
+    def add(self, call: _Call) -> None:
+        """Take a call, or the next part of the one that is open.
+
+        Raises:
+            UnreadableReplyError: It is neither.
+        """
+        if self._open is None:
+            self._begin(call)
+        elif call.name is None or (call.id and call.id == self._open.id):
+            self._go_on(self._open, call)
+        else:
+            raise UnreadableReplyError(
+                _SURFACE, f"a call begins before the one of {self._open.name} has ended"
+            )
+
+    def all(self) -> tuple[ToolCall, ...]:
+        """Every call. One within which a stream was cut off lacks its last brace, so that it shows."""
+        if self._open is None:
+            return tuple(self._done)
+        return (*self._done, replace(self._open, arguments=self._arguments.as_json()[:-1]))
+
+    def _begin(self, call: _Call) -> None:
+        whole = call.whole()
+        if not call.parts() and not call.goes_on():
+            # An empty call ends one that is streamed, also where its last part has said so.
+            if call.name is not None or whole is not None:
+                self._done.append(ToolCall(call.id or "", call.name or "", whole or "{}"))
+            return
+        if call.name is None:
+            raise UnreadableReplyError(_SURFACE, "arguments of a call that has not begun")
+        self._arguments = Arguments()
+        self._go_on(ToolCall(call.id or "", call.name, ""), call)
+
+    def _go_on(self, begun: ToolCall, call: _Call) -> None:
+        try:
+            for part in call.parts():
+                self._arguments.add(part)
+        except UnjoinableError as error:
+            raise UnreadableReplyError(_SURFACE, f"arguments of a call in parts: {error}") from error
+        whole = call.whole()
+        if whole not in (None, "null", "{}") and self._arguments:
+            raise UnreadableReplyError(_SURFACE, f"arguments of {begun.name} in parts and as a whole")
+        self._open = replace(begun, id=begun.id or call.id or "")
+        if not call.goes_on():
+            joined = self._arguments.as_json() if self._arguments or whole in (None, "null") else whole
+            self._done.append(replace(self._open, arguments=joined))
+            self._open = None
 
 
 def _usage(reported: dict[str, Any] | None) -> Usage | None:
