@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from coldturn.replay.manual.pages import EXAMPLES, PAGES
+
 ROOT = Path(__file__).parents[2]
 ROOMS = ("reference", "traces", "analysis", "replay")
 
@@ -61,6 +63,12 @@ def test_recording_and_its_script_are_there(contents: set[str]) -> None:
 def test_every_notebook_is_there(contents: set[str]) -> None:
     names = ("session", "hit_rate", "breaks", "policy", "catalogue")
     assert {f"coldturn/analysis/notebooks/{name}.py" for name in names} <= contents
+
+
+def test_every_page_and_example_that_is_printed_is_there(contents: set[str]) -> None:
+    folder = "coldturn/replay/manual/docs"
+    pages = {f"{folder}/{name}.md" for name in PAGES} | {f"{folder}/examples/{name}" for name in EXAMPLES}
+    assert {name for name in contents if name.startswith(folder)} == pages
 
 
 def test_licence_and_command_are_declared(contents: set[str]) -> None:

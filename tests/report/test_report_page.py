@@ -65,7 +65,7 @@ def test_a_click_shows_what_broke_where_and_what_to_do(opened: OpenPage, small_p
     expect(detail.locator(".now ins")).to_have_text("2")
     expect(detail.locator(".was pre")).to_have_text(re.compile("Current time: 10:01⏎⏎## Rules⏎"))
     expect(detail).to_contain_text("tokens lost, estimated")
-    expect(detail.locator(".remedy")).to_contain_text("docs/causes.md#clock_in_prefix")
+    expect(detail.locator(".remedy")).to_contain_text("coldturn docs clock_in_prefix")
     expect(detail).to_contain_text("$.instructions")
     detail.get_by_role("button", name="request 1").click()
     assert chosen(page) == "Request 1"

@@ -37,7 +37,7 @@ class RuleFileError(ColdturnError):
 
     def __init__(self, path: str, reason: str) -> None:
         self.path = path
-        super().__init__(f"{path}: these cache rules cannot be used: {reason}; see docs/providers.md")
+        super().__init__(f"{path}: these cache rules cannot be used: {reason}; see `coldturn docs providers`")
 
 
 class UnknownRulesError(ColdturnError):

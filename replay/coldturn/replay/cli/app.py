@@ -19,6 +19,7 @@ from coldturn.replay.cli.settings import read_settings
 
 _SAY_THEMSELVES = frozenset({"run"})
 ABOUT = "Find the byte that turned the prompt cache cold, why, and what it cost."
+MORE = "COMMAND --help shows examples. coldturn docs explains: causes, errors, inputs, every command."
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,7 @@ COMMANDS = (
     Command("session", "Write what a recording implies as a file that you can edit.", "session"),
     Command("scrub", "Take keys and other secrets out of a recording.", "scrub"),
     Command("run", "Run the reference agent live: a real model, real MCP servers.", "run"),
+    Command("docs", "Print the documentation: a page, a cause, an error.", "docs"),
 )
 
 
@@ -139,6 +141,7 @@ def build(wanted: str) -> typer.Typer:
     app = typer.Typer(
         name="coldturn",
         help=ABOUT,
+        epilog=MORE,
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,

@@ -32,7 +32,7 @@ WORDS = {
     Verdict.PROVIDER_SIDE_SUSPECTED: "provider suspected",
     Verdict.TTL_SUSPECTED: "lifetime suspected",
     Verdict.INTACT: "intact",
-    Verdict.COLD_START: "first request",
+    Verdict.COLD_START: "cold start",
 }
 MEANINGS = {
     Verdict.UNKNOWN: "something came between that the recording does not explain",
@@ -40,6 +40,7 @@ MEANINGS = {
     Verdict.PLANNED: "meant to be, and fails no check",
     Verdict.PROVIDER_SIDE_SUSPECTED: "the prompt is intact, and the reported usage shows a miss",
     Verdict.TTL_SUSPECTED: "the prompt is intact, and the times say that its entry had expired",
+    Verdict.COLD_START: "the conversation went on where no cache held it yet",
 }
 """What a verdict's word stands for, where that is not plain."""
 
@@ -76,7 +77,7 @@ class View:
         if self.full and found.aliases:
             yield _labelled("alias").append(", ".join(found.aliases), style="dim")
         if self.full and found.anchor:
-            yield _labelled("more").append(found.anchor, style="dim")
+            yield _labelled("more").append(f"coldturn docs {found.cause}", style="dim")
 
     def _facts(self, found: Finding) -> Iterator[tuple[str, str]]:
         if found.segment is not None:

@@ -62,7 +62,7 @@ def read_agent_file(path: str | Path) -> AgentFile:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise AgentFileError(source, f"it is no TOML: {error}") from error
     if "spec" not in fields:
-        raise AgentFileError(source, "it has no [spec]; docs/examples/agent.toml shows one")
+        raise AgentFileError(source, "it has no [spec]; `coldturn docs agent.toml` prints one")
     try:
         agent = AgentFile.model_validate(fields)
     except ValidationError as error:

@@ -170,7 +170,7 @@ function blocksInCommon(older, newer) {
 
 function remedy(found) {
   if (!found.remedy) return null;
-  return el("div", { class: "remedy" }, el("h4", {}, "What to do"), el("p", {}, found.remedy), el("p", { class: "quiet" }, "More in ", el("code", {}, found.anchor ?? `docs/causes.md#${found.cause}`), "."));
+  return el("div", { class: "remedy" }, el("h4", {}, "What to do"), el("p", {}, found.remedy), el("p", { class: "quiet" }, "More: ", el("code", {}, `coldturn docs ${found.cause}`)));
 }
 
 function place(found) {
