@@ -12,7 +12,8 @@ import pytest
 from coldturn.traces.errors import NumbersOnlyError, UnrecognisedInputError
 from coldturn.traces.exchange import EntryError
 from coldturn.traces.formats.table_rows import NoRowsError
-from coldturn.traces.formats.usage_table import Column, MissingColumnError, read_table
+from coldturn.traces.formats.usage_columns import Column, MissingColumnError
+from coldturn.traces.formats.usage_table import read_table
 from coldturn.traces.kinds import InputKind
 from coldturn.traces.readers import read_exchanges, read_records
 from coldturn.traces.sniff import sniff

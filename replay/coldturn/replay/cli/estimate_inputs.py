@@ -18,7 +18,8 @@ from coldturn.replay.cli.options import usage_error
 from coldturn.traces.errors import UnsupportedFormatError
 from coldturn.traces.formats.hash_trace import BlockRequest, block_size, read_block_trace
 from coldturn.traces.formats.table import format_of
-from coldturn.traces.formats.usage_table import Column, read_table
+from coldturn.traces.formats.usage_columns import Column
+from coldturn.traces.formats.usage_table import read_table
 from coldturn.traces.kinds import InputKind
 from coldturn.traces.opening import opened
 from coldturn.traces.sniff import sniff

@@ -1,20 +1,17 @@
 """Tables of usage numbers, a row per call: JSON lines, comma-, semicolon- or tab-separated values.
 
-Columns are found by the names that providers and tools give them, or named by the user. The whole input is
-what counts: where a table has Anthropic's raw names, whose input leaves out what was read and written, the
-three are added.
+The whole input is what counts: where a table has Anthropic's raw names, whose input leaves out what was read
+and written, the three are added.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import IO, Any
 
 from coldturn.reference.tokens import ReportedTokens
 from coldturn.traces.classify import instant
-from coldturn.traces.errors import InputError
 from coldturn.traces.exchange import EntryError
 from coldturn.traces.formats.model import Format, Head, Layout
 from coldturn.traces.formats.table_rows import (
@@ -27,67 +24,25 @@ from coldturn.traces.formats.table_rows import (
     json_rows,
     separated_rows,
 )
+from coldturn.traces.formats.usage_columns import (
+    Column,
+    counts_calls,
+    on_one_line,
+    settled,
+    value_at,
+)
 from coldturn.traces.kinds import InputKind
 from coldturn.traces.limits import MAX_LINE
 from coldturn.traces.opening import BOM
 from coldturn.traces.usage_record import UsageRecord
 
-
-class Column(StrEnum):
-    """What a column can hold, by the names that ``--columns`` takes."""
-
-    INPUT = "input"
-    CACHED = "cached"
-    WRITTEN = "written"
-    OUTPUT = "output"
-    MODEL = "model"
-    CONVERSATION = "conversation"
-    CALL = "call"
-    STARTED = "started"
-    PROVIDER = "provider"
-
-
-KNOWN: Mapping[Column, tuple[str, ...]] = {
-    Column.INPUT: ("prompt_tokens", "total_input_tokens", "input_tokens", "promptTokenCount"),
-    Column.CACHED: (
-        "cached_tokens", "cached_read", "cache_read_tokens", "cache_read_input_tokens", "cached_input_tokens",
-        "prompt_cache_hit_tokens", "cache_read", "cachedContentTokenCount",
-    ),
-    Column.WRITTEN: (
-        "cache_write_tokens", "cache_write", "cache_creation_input_tokens", "cache_write_input_tokens",
-    ),
-    Column.OUTPUT: ("completion_tokens", "output_tokens", "candidatesTokenCount"),
-    Column.MODEL: ("model", "response_model", "model_name"),
-    Column.CONVERSATION: ("path", "conversation", "conversation_id", "session_id", "session", "cassette"),
-    Column.CALL: ("call", "step"),
-    Column.STARTED: ("t", "started", "timestamp", "time", "created"),
-    Column.PROVIDER: ("provider_name", "provider"),
-}  # fmt: skip
-"""Names that are known: the first that a table has counts. In JSON lines ``usage`` is looked into too."""
-
-_INSIDE = ("", "usage.", "usage.prompt_tokens_details.", "usage.input_tokens_details.")
 _BESIDE = ("cache_read_input_tokens", "cache_creation_input_tokens")
 """Anthropic's names, where `input_tokens` counts neither of the two."""
 _CONTENT = frozenset({"messages", "request", "request_raw", "contents", "prompt", "hash_ids", "choices"})
 """Keys of lines that hold more than numbers, where their value is an object, a list or a long text."""
-_SHOWN = 40
 _LABEL = 64
 """Bytes of a value that may still be a mere label."""
 _EMPTY = frozenset({"", "null", "none", "nan", "-"})
-
-
-class MissingColumnError(InputError):
-    """A table without a column that was named, or without one of the whole input."""
-
-    slug = "missing-column"
-
-    def __init__(self, source: str, wanted: str, seen: list[str]) -> None:
-        self.wanted, self.seen = wanted, tuple(seen)
-        there = ", ".join(map(_on_one_line, seen[:12])) or "none"
-        super().__init__(
-            source,
-            f"has no column {_on_one_line(wanted)} (there are {there}); name the right ones with --columns",
-        )
 
 
 def read(stream: IO[bytes], name: str) -> Iterator[UsageRecord | EntryError]:
@@ -125,48 +80,13 @@ def read_table(
             yield EntryError(name, row.entry, row.reason)
             continue
         if table is None:
-            table = _Table(name, _settled(name, columns, row.values))
+            table = _Table(name, settled(name, columns, row.values))
         yield table.record(row)
     if table is None:
         names = [] if is_json else column_names(head)
         if names:
-            _settled(name, columns, dict.fromkeys(names))
+            settled(name, columns, dict.fromkeys(names))
         raise NoRowsError(name, tried=unreadable)
-
-
-def _settled(name: str, given: Mapping[Column, str], row: Mapping[str, Any]) -> Mapping[Column, str]:
-    """A name for each column that is there; raises as `read_table`."""
-    found: dict[Column, str] = {}
-    for column, called in given.items():
-        parts = called.split("+") if column is Column.CONVERSATION else [called]
-        missing = next((part for part in parts if not _has(row, part)), None)
-        if missing is not None:
-            raise MissingColumnError(name, missing, list(row))
-        found[column] = called
-    for column, names in KNOWN.items():
-        known = (f"{inside}{one}" for inside in _INSIDE for one in names if _has(row, f"{inside}{one}"))
-        called_ = next(known, None)
-        if column not in found and called_ is not None:
-            found[column] = called_
-    if Column.INPUT not in found:
-        raise MissingColumnError(name, "of input tokens", list(row))
-    return found
-
-
-def _has(row: Mapping[str, Any], path: str) -> bool:
-    if path in row:
-        return True
-    outer, dot, inner = path.partition(".")
-    value = row.get(outer)
-    return bool(dot) and isinstance(value, Mapping) and _has(value, inner)
-
-
-def _value(row: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401 - any cell
-    if path in row:
-        return row[path]
-    outer, _, inner = path.partition(".")
-    value = row.get(outer)
-    return _value(value, inner) if isinstance(value, Mapping) and inner else None
 
 
 class _NotANumberError(ValueError):
@@ -223,7 +143,9 @@ class _Table:
     def _place(self, row: Row) -> tuple[str, int]:
         """Its conversation and its number in it. A number that does not rise begins another conversation."""
         named = self.columns.get(Column.CONVERSATION)
-        called = "" if named is None else " ".join(str(_value(row.values, part)) for part in named.split("+"))
+        called = (
+            "" if named is None else " ".join(str(value_at(row.values, part)) for part in named.split("+"))
+        )
         told = _whole_number(self._cell(row, Column.CALL))
         if named is not None and told is not None:
             if told <= self._told.get(called, -1):
@@ -237,7 +159,7 @@ class _Table:
 
     def _cell(self, row: Row, column: Column) -> Any:  # noqa: ANN401 - any cell
         named = self.columns.get(column)
-        value = None if named is None else _value(row.values, named)
+        value = None if named is None else value_at(row.values, named)
         return None if isinstance(value, str) and value.strip().lower() in _EMPTY else value
 
     def _text(self, row: Row, column: Column) -> str:
@@ -251,18 +173,13 @@ class _Table:
         number = _whole_number(value)
         if number is None or number < 0:
             what = "negative" if number is not None else "no whole number"
-            raise _NotANumberError(f"{_on_one_line(self.columns[column])} is {what}: {_on_one_line(value)}")
+            raise _NotANumberError(f"{on_one_line(self.columns[column])} is {what}: {on_one_line(value)}")
         return ReportedTokens(number)
 
 
 _COUNTS = (Column.INPUT, Column.CACHED, Column.WRITTEN, Column.OUTPUT)
 _MOST = 10**15
 """Beyond it a count is none: no float holds all whole numbers there."""
-
-
-def _on_one_line(value: object) -> str:
-    """A cell or a name as a sentence can hold it."""
-    return " ".join(str(value)[:_SHOWN].split())
 
 
 def _whole_number(value: object) -> int | None:
@@ -290,7 +207,7 @@ def _is_table(head: Head) -> bool:
         return _is_separated(head.text)
     if head.layout is Layout.LIST or any(_holds_content(one) for one in head.objects):
         return False
-    return any(_counts_calls(one) for one in head.objects)
+    return any(counts_calls(one) for one in head.objects)
 
 
 def _holds_content(members: Mapping[str, bytes]) -> bool:
@@ -301,13 +218,7 @@ def _holds_content(members: Mapping[str, bytes]) -> bool:
 def _is_separated(text: bytes) -> bool:
     first = first_line(text)
     names = {name.strip().strip('"') for name in first.split(delimiter_of(first))}
-    return _counts_calls(names)
-
-
-def _counts_calls(names: Mapping[str, object] | set[str]) -> bool:
-    """Whether there are counts of the input and of what was read or answered."""
-    others = (*KNOWN[Column.CACHED], *KNOWN[Column.OUTPUT])
-    return any(one in names for one in KNOWN[Column.INPUT]) and any(one in names for one in others)
+    return counts_calls(names)
 
 
 FORMATS = (Format(InputKind.USAGE_TABLE, "a table of usage numbers", _is_table, read, numbers=True),)
