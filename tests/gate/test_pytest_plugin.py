@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -45,6 +47,36 @@ def test_a_mark_on_an_accepted_break_does_not_mend_it(
     assert "mended since" not in project.pytest("--coldturn=check").out
     assert project.pytest("--coldturn=fix,trim").code == 0
     assert project.recordings()[BROKEN]["breaks"] == accepted != []
+
+
+def test_pytest_itself_tells_of_the_mark_the_fixture_and_the_settings(project: Project) -> None:
+    def told(option: str) -> list[str]:
+        command = [str(project.python), "-m", "pytest", "-p", "no:cacheprovider", option]
+        done = subprocess.run(command, cwd=project.folder, capture_output=True, text=True, check=True)  # noqa: S603 - ours
+        return [" ".join(line.split()) for line in done.stdout.splitlines()]
+
+    marks = [line for line in told("--markers") if "moves_prefix" in line]
+    assert len(marks) == 1
+    assert marks[0].startswith("@pytest.mark.moves_prefix(reason): the recordings of this test move")
+    fixtures = told("--fixtures")
+    (at,) = (at for at, line in enumerate(fixtures) if line.startswith("prefix_check -- "))
+    assert fixtures[at + 1].startswith("Check one recording inside a test:")
+    shown = told("--help")
+    first = shown.index("prompt-cache prefixes:")
+    ours = shown[first : shown.index("", first)]
+    assert ours[1].startswith("--coldturn=WORD[,WORD]")
+    for word in ("check", "create", "fix", "trim", "update", "off"):
+        assert re.search(rf"\b{word}\b", " ".join(ours))
+    assert any(line.startswith("coldturn (string):") for line in shown)
+    assert any(line.startswith("coldturn_paths (linelist):") for line in shown)
+
+
+def test_the_mark_is_known_where_the_gate_sleeps(project: Project, vcr_tests: Callable[..., None]) -> None:
+    vcr_tests("broken", before=MOVES.format("it may"))
+    project.broken(BROKEN)
+    ran = project.pytest("--strict-markers", "-W", "error", "-q")
+    assert ran.code == 0, ran.out
+    assert "coldturn" not in ran.out
 
 
 def test_a_mark_without_a_reason_is_refused_at_collection(project: Project) -> None:
