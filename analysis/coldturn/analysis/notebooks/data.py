@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
+from types import ModuleType
 from typing import Final
 
 import polars as pl
@@ -18,6 +19,7 @@ from matplotlib.figure import Figure
 from coldturn.analysis.charts import EmptyChartError
 from coldturn.analysis.frames.conversion import ConversionFailedError, parquet_of
 from coldturn.analysis.frames.frames import Frames
+from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.traces.errors import MissingInputError
 
 PATH_VARIABLE: Final = "COLDTURN_NOTEBOOK_PATH"
@@ -50,6 +52,18 @@ def frames_of(path: str | Path | None = None) -> Frames:
     if table is not None:
         return Frames.read(table.parent if found.is_file() else found)
     return Frames.read(_converted(found))
+
+
+def frames_or_stop(mo: ModuleType) -> Frames:
+    """The frames that a notebook was opened on; what is wrong with them ends the cell with one sentence.
+
+    Args:
+        mo: The module `marimo`, which only notebooks import.
+    """
+    try:
+        return frames_of(mo.cli_args().get("path"))
+    except ColdturnError as error:
+        raise mo.MarimoStopError(mo.md(f"**{error}**")) from error
 
 
 def demo_tables() -> Path:

@@ -1,6 +1,6 @@
 """Many recordings: hit rates by model, day and agent: ``marimo edit hit_rate.py -- --path FOLDER``."""
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
-# ruff: noqa: ANN001, ANN202, B018, N803, PLC0415, PLR1711 - cells: marimo writes their signatures and returns
+# ruff: noqa: ANN001, ANN202, B018, PLC0415, PLR1711 - cells: marimo writes their signatures and returns
 
 import marimo
 
@@ -14,10 +14,9 @@ def _():
 
     from coldturn.analysis import charts
     from coldturn.analysis.frames import queries
-    from coldturn.analysis.notebooks.data import frames_of, picture
-    from coldturn.reference.prefix.errors import ColdturnError
+    from coldturn.analysis.notebooks.data import frames_or_stop, picture
 
-    return ColdturnError, charts, frames_of, mo, picture, queries
+    return charts, frames_or_stop, mo, picture, queries
 
 
 @app.cell
@@ -33,11 +32,8 @@ def _(mo):
 
 
 @app.cell
-def _(ColdturnError, frames_of, mo):
-    try:
-        frames = frames_of(mo.cli_args().get("path"))
-    except ColdturnError as error:
-        mo.stop(True, mo.md(f"**{error}**"))
+def _(frames_or_stop, mo):
+    frames = frames_or_stop(mo)
     return (frames,)
 
 

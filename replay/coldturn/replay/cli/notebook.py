@@ -120,6 +120,7 @@ def notebook(
         else:
             _export(wanted, shipped, path, export)
             say(f"written to {export}")
+            say("when opened it loads marimo's code from a CDN; `coldturn report` needs no network")
 
 
 def _open(name: str, shipped: Path, path: Path | None, *, run: bool) -> None:
