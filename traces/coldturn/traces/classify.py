@@ -17,6 +17,7 @@ from coldturn.traces.opening import GZIP_MAGIC
 from coldturn.traces.slices import NotJsonError, object_parts
 
 _RPC = re.compile(rb'"jsonrpc"\s*:\s*"2\.0"')
+_KEY_OF_RPC = b'"jsonrpc"'
 _RPC_WINDOW = 4096
 _LONG = 16_384
 _EARLIEST, _LATEST = -62_135_596_800, 253_402_300_799
@@ -86,7 +87,8 @@ def address(text: str) -> str:
 def is_json_rpc(body: bytes) -> bool:
     """Whether a body is a JSON-RPC 2.0 message, or a batch of them."""
     head, tail = body[:_RPC_WINDOW], body[-_RPC_WINDOW:]
-    if not (_RPC.search(head) or _RPC.search(tail)):
+    # Few bodies hold the key at all, and a look for it alone costs a tenth.
+    if not any(_KEY_OF_RPC in part and _RPC.search(part) for part in (head, tail)):
         return False
     try:
         return "jsonrpc" in object_parts(body)

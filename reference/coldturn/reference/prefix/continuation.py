@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 
+from coldturn.reference.prefix.elements import Piece
 from coldturn.reference.prefix.model import Block, BlockKind
 
 TRIVIAL_BYTES = 32
@@ -54,6 +55,6 @@ def _own(blocks: Iterable[Block]) -> Iterator[Hashable]:
             yield block.kind, content
 
 
-def is_models(block: Block) -> bool:
+def is_models(block: Block | Piece) -> bool:
     """Whether the model wrote a block."""
     return block.role in _MODEL or block.kind in {BlockKind.TOOL_CALL, BlockKind.REASONING}

@@ -74,6 +74,8 @@ def common_length(was: Sequence[object], now: Sequence[object]) -> int:
     At once where the one begins with the other, else by halves: slices of tuples compare by identity at the
     speed of C, and each item is met about once more.
     """
+    if was is now:
+        return len(was)
     low, high = 0, min(len(was), len(now))
     if was[:high] == now[:high]:
         return high
@@ -105,6 +107,8 @@ def has_wire_drift(parent: PromptRequest, child: PromptRequest, common: int | No
         left -= count
         # Most of them are identical; what differs stands at the end, where markers move.
         first = min(count, common_length(was.elements, now.elements))
+        if first == count:
+            continue
         pairs = zip(was.elements[first:count], now.elements[first:count], strict=True)
         # Elements that are nothing but a marker (Bedrock's cachePoint) may stand in one of the two only.
         same = (pair for pair in pairs if pair[0].content is pair[1].content)

@@ -206,11 +206,17 @@ def _of_tools(members: slicing.Members) -> Surface | None:
     if tools is None or members.data[tools.value : tools.value + 1] != b"[":
         return None
     for start, end in slicing.items(members.data, tools.value, tools.end)[0]:
-        if members.data[start : start + 1] != b"{":
-            continue
-        tool = slicing.members(members.data, start, end)
-        if tool.get("input_schema"):
-            return Surface.MESSAGES
-        if tool.get("function"):
-            return Surface.CHAT_COMPLETIONS
+        shown = surface_of_tool(members.data[start:end])
+        if shown is not None:
+            return shown
     return None
+
+
+def surface_of_tool(data: bytes) -> Surface | None:
+    """The surface that a tool's definition is written for, where it tells."""
+    if data[:1] != b"{":
+        return None
+    tool = slicing.members(data)
+    if tool.get("input_schema"):
+        return Surface.MESSAGES
+    return Surface.CHAT_COMPLETIONS if tool.get("function") else None

@@ -112,12 +112,16 @@ class PromptRequest:
         return self._named("conversation", Surface.RESPONSES)
 
     @property
+    def cached_content(self) -> str | None:
+        """Name of the explicit cache of Gemini's whose content stands in front of what the body holds."""
+        return self._named("cachedContent", Surface.GENERATE_CONTENT) or self._named(
+            "cached_content", Surface.GENERATE_CONTENT
+        )
+
+    @property
     def lacks_its_beginning(self) -> bool:
         """Whether the prompt begins with what the body does not hold and names only."""
-        return self.by_reference or any(
-            self._named(key, Surface.GENERATE_CONTENT) is not None
-            for key in ("cachedContent", "cached_content")
-        )
+        return self.by_reference or self.cached_content is not None
 
     def _named(self, key: str, surface: Surface) -> str | None:
         """An id that a setting gives as text, or as an object that holds it."""

@@ -101,6 +101,8 @@ def _is_moved_suffix(pair: Pair, place: Difference) -> bool:
 
 def _is_paid_again(pair: Pair, place: Difference) -> bool:
     """Whether the child goes on with the parent's stable part from the place on."""
+    if place.parent is not None and _rest_is_repeated(pair, place.parent):
+        return True
     was = pair.parent.blocks[place.parent : pair.stable_end]
     now = pair.child.blocks[place.parent :]
     if not was or not now:
@@ -114,6 +116,23 @@ def _is_paid_again(pair: Pair, place: Difference) -> bool:
     if own is None or (resembles and is_models(was[0])):
         return resembles or _shares(was[1:], now, 0)
     return own or _several_messages_again(was, now)
+
+
+def _rest_is_repeated(pair: Pair, place: int) -> bool:
+    """Whether all that follows the parent's block there, the model's blocks among it, stands in the child so.
+
+    `says_rest_again` tells the same of blocks; this makes none of them.
+    """
+    rest = pair.was[place + 1 : pair.stable_end]
+    if (
+        len(rest) < _SEVERAL
+        or rest[0] not in pair.now[place:]
+        or pair.parent.blocks[place].zone is not Zone.HISTORY
+    ):
+        return False
+    start = pair.now.index(rest[0], place)
+    pieces = pair.parent.lazy_blocks.pieces()[place + 1 : pair.stable_end]
+    return pair.now[start : start + len(rest)] == rest and any(map(is_models, pieces))
 
 
 def _goes_on(was: Sequence[Block], now: Sequence[Block]) -> bool:

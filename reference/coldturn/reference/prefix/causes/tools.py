@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TypeAlias
 
+from coldturn.reference.prefix.blocks import Blocks
 from coldturn.reference.prefix.causes.align import displaced
 from coldturn.reference.prefix.causes.change import BlockPair, Change, Pair, at, merge
 from coldturn.reference.prefix.causes.promotion import Promotions
@@ -52,7 +53,7 @@ def tool_changes(pair: Pair) -> list[Change]:
     was_digests, now_digests = at(pair.was, was), at(pair.now, now)
     if was_digests == now_digests:
         return []
-    tools = _Tools(pair, _keyed(pair.parent.blocks, was), _keyed(pair.child.blocks, now))
+    tools = _Tools(pair, _keyed(pair.parent.lazy_blocks, was), _keyed(pair.child.lazy_blocks, now))
     appended = was_digests == now_digests[: len(was_digests)]
     _added(tools, ("append_tail",) if appended else ())
     _removed(tools)
@@ -61,20 +62,19 @@ def tool_changes(pair: Pair) -> list[Change]:
     return tools.result()
 
 
-def _keyed(blocks: Sequence[Block], indices: Iterable[int]) -> dict[ToolKey, int]:
+def _keyed(blocks: Blocks, indices: Iterable[int]) -> dict[ToolKey, int]:
     keyed: dict[ToolKey, int] = {}
     seen: dict[str, int] = {}
+    pieces = blocks.pieces()
     for index in indices:
-        name = tool_name(blocks[index])
+        name = pieces[index].name or _unnamed(blocks[index])
         seen[name] = seen.get(name, -1) + 1
         keyed[name, seen[name]] = index
     return keyed
 
 
-def tool_name(block: Block) -> str:
-    """A tool's name; a provider's own tool without one goes by its type."""
-    if block.name:
-        return block.name
+def _unnamed(block: Block) -> str:
+    """What a provider's own tool without a name goes by: its type."""
     document = parse(block.facts.content)
     kind = document.get("type") if isinstance(document, dict) else None
     return kind if isinstance(kind, str) else block.label
@@ -160,9 +160,10 @@ def _edited(tools: _Tools) -> None:
     flipped: list[tuple[int, Change]] = []
     tiers = Tiers(tools.pair)
     for key in tools.common:
-        block = BlockPair(tools.pair, tools.was[key], tools.now[key])
-        if block.was.facts.digest == block.now.facts.digest:
+        was, now = tools.was[key], tools.now[key]
+        if tools.pair.was[was] == tools.pair.now[now]:
             continue
+        block = BlockPair(tools.pair, was, now)
         change = _edit(block, key[0])
         if change.cause == "defer_mode_flip":
             flipped.append((block.child, change))
