@@ -76,12 +76,12 @@ def test_gemini_reads_the_longest_prefix() -> None:
     assert found[1].read_reported is None
 
 
-def test_what_an_explicit_cache_holds_is_not_known() -> None:
+def test_what_an_explicit_cache_holds_that_was_not_made_here_is_not_known() -> None:
     body = {"cachedContent": "cachedContents/x", "contents": [{"parts": [{"text": "hi"}]}]}
     usage = {"promptTokenCount": 3_520, "cachedContentTokenCount": 3_512}
     [row] = rows([exchange(body, GEMINI, usage)])
     assert (row.read_reported, row.read_estimated) == (3_512, None)
-    assert "earlier_response_missing" in row.flags
+    assert "cached_content_unknown" in row.flags
 
 
 def test_what_a_conversation_of_the_provider_holds_is_not_known() -> None:
@@ -118,10 +118,10 @@ def test_what_a_conversation_of_the_provider_holds_is_not_known() -> None:
             "bedrock-claude",
             [(0, 0), (18_131, 18_131)],
         ),
-        # What an explicit cache holds is reported and not estimated.
+        # Without the call that made it, what an explicit cache holds is reported and not estimated.
         (
             "pydantic-ai__test_cache__test_google_model_cached_content",
-            "gemini-implicit",
+            "gemini-explicit",
             [(None, 3_512), (None, 3_512)],
         ),
         # Google read less than its own minimum here: a contested point of the rules.

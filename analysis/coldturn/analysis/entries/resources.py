@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from coldturn.analysis.entries.request import CacheRequest, Reading
 
@@ -15,18 +15,36 @@ class Resource:
 
     Attributes:
         tokens: Its size.
-        made: Seconds, on the clock of the requests.
-        ttl: Seconds it lives from then on; reading does not lengthen that.
+        made: Seconds, on the clock of the requests; None when no time is known.
+        expires: Seconds, on that clock, at which it ends by itself; reading does not put that off.
+        deleted: Somebody deleted it; `ended` is when, where a time is known.
     """
 
     tokens: int
-    made: float
-    ttl: float
+    made: float | None
+    expires: float | None
+    deleted: bool = False
+    ended: float | None = None
 
-    def storage(self, until: float | None = None) -> float:
-        """Token hours that are paid for, up to `until` or for all of its lifetime."""
-        end = self.made + self.ttl
-        return self.tokens * max(min(end, end if until is None else until) - self.made, 0.0) / HOUR
+    @classmethod
+    def lasting(cls, tokens: int, made: float | None, ttl: float | None) -> Resource:
+        """One that lives so many seconds from `made` on."""
+        return cls(tokens, made, None if made is None or ttl is None else made + ttl)
+
+    def expired(self, now: float | None) -> bool:
+        """Whether its time is over; never without times."""
+        return now is not None and self.expires is not None and now > self.expires
+
+    def lives(self, now: float | None) -> bool:
+        """Whether a request reads it."""
+        return not self.deleted and not self.expired(now)
+
+    def storage(self, until: float | None = None) -> float | None:
+        """Token hours that are paid for: to its end, or up to `until`; None without times."""
+        ends = [one for one in (self.expires, self.ended, until) if one is not None]
+        if self.made is None or not ends or (self.deleted and self.ended is None):
+            return None
+        return self.tokens * max(min(ends) - self.made, 0.0) / HOUR
 
 
 class ResourceCache:
@@ -46,14 +64,20 @@ class ResourceCache:
         """Put content in, or lengthen its life under the same name; None when it is too small."""
         if tokens < self._minimum:
             return None
-        made = Resource(tokens, now, self._ttl if ttl is None else ttl)
+        made = Resource.lasting(tokens, now, self._ttl if ttl is None else ttl)
         self._resources[name] = made
         return made
+
+    def delete(self, name: str, now: float) -> None:
+        """Take content out before its time."""
+        held = self._resources.get(name)
+        if held is not None:
+            self._resources[name] = replace(held, deleted=True, ended=now)
 
     def observe(self, request: CacheRequest) -> Reading:
         """Take the next request; it reads the resource that it names, whole, while that lives."""
         held = self._resources.get(request.resource) if request.resource is not None else None
         now = request.started or 0.0
-        if held is None or not held.made <= now <= held.made + held.ttl:
+        if held is None or (held.made is not None and now < held.made) or not held.lives(now):
             return Reading(0)
         return Reading(min(held.tokens, request.tokens))

@@ -29,8 +29,8 @@ class Chains:
     def earlier(self, request: PromptRequest) -> tuple[Unit, ...] | None:
         """Blocks that a request continues; none for one that sends all; None when they are not known.
 
-        What a conversation of OpenAI's or an explicit cache of Gemini's holds is never known: calls of their
-        own fill them.
+        What a conversation of OpenAI's holds is never known: calls of their own fill it. Explicit caches of
+        Gemini's are looked up elsewhere (`by_name`).
         """
         named = request.previous_response_id
         if named is not None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from coldturn.analysis.breaks.findings import ReadError
+from coldturn.analysis.estimates.cached_rows import cached_rows
 from coldturn.analysis.estimates.estimator import RequestEstimator, scope_key
 from coldturn.analysis.estimates.plateau import PlateauCounter
 from coldturn.analysis.estimates.registry import CannotEvaluateError
@@ -58,11 +59,17 @@ class Estimation:
             self._tell(self.estimator.numbers.observe(item, number=number), mine=self.share.first)
             return
         found = state.model_request(item, self._note)
-        if found is None or isinstance(item, EntryError):
+        if isinstance(item, EntryError):
+            return
+        if found is None:
+            self.estimator.take_other(item)
             return
         number, request = found
         if was_refused(item):
             self._tell_once(Flag.FAILED)
+            naming = self.estimator.caches.of(request, item.source, item.started)
+            if naming is not None and naming.gone:
+                self._tell_once(Flag.CACHED_CONTENT_GONE)
             return
         self._take(item, request, number)
 
@@ -119,6 +126,7 @@ class Estimation:
             parameters = self._parameters(found.source, found.model)
             self.report.plateaus.append(found.as_json(parameters))
             self.report.notes.append(f"{found.source}: {found.sentence(parameters)}")
+        self.report.cached_contents += cached_rows(self.estimator.caches, self.estimator.rules_by_name)
         return self.report
 
     def _parameters(self, source: str, model: str) -> Parameters | None:

@@ -10,15 +10,17 @@ from urllib.parse import urlsplit
 import msgspec
 
 from coldturn.analysis.entries.request import CacheRequest
+from coldturn.analysis.estimates.by_name import ByName
 from coldturn.analysis.estimates.chains import Chains
 from coldturn.analysis.estimates.from_usage import UsageEstimator
 from coldturn.analysis.estimates.layout import Layout
-from coldturn.analysis.estimates.partial import partial_of, shared_links
+from coldturn.analysis.estimates.named_caches import NamedCaches
+from coldturn.analysis.estimates.partial import broken_parent, loses_reasoning, partial_of
 from coldturn.analysis.estimates.placement import Placed, place, request_ttl
 from coldturn.analysis.estimates.prices import CostEstimate, cost_of, day_of, price_of
 from coldturn.analysis.estimates.registry import Registry, shipped
 from coldturn.analysis.estimates.report import BLOCK, Flag, RequestEstimate, Told
-from coldturn.analysis.estimates.ruleset import Placement
+from coldturn.analysis.estimates.ruleset import RuleSet
 from coldturn.analysis.estimates.scope import EstimateOptions, Scope, open_scope
 from coldturn.analysis.estimates.tokens import Weigh
 from coldturn.analysis.estimates.usage import ProviderUsage, from_bedrock_headers, normalise
@@ -50,6 +52,21 @@ class RequestEstimator:
         self._chains = Chains()
         self._numbers = UsageEstimator(self._options, self._registry)
         self._counted: dict[int, UsageRecord] = {}
+        self._by_name = ByName(self._options, self._registry)
+
+    @property
+    def caches(self) -> NamedCaches:
+        """Explicit caches that the recordings tell of."""
+        return self._by_name.caches
+
+    @property
+    def rules_by_name(self) -> RuleSet | None:
+        """Rules of explicit caches; None without any."""
+        return self._by_name.rules
+
+    def take_other(self, exchange: Exchange) -> None:
+        """Take an exchange that is no request to a model: it may make or end an explicit cache."""
+        self._by_name.take(exchange)
 
     @property
     def numbers(self) -> UsageEstimator:
@@ -88,6 +105,12 @@ class RequestEstimator:
         told = usage_of(exchange, reply)
         if exchange.parts_missing:
             return self._by_counts(exchange, request, told, parent, lineage, number)
+        key = scope_key(exchange, request)
+        named = self._by_name.observe(
+            exchange, request, reply, told, scope_key=key, lineage=lineage, number=number
+        )
+        if named is not None:
+            return named
         usage = told.trusted()
         scope, opened = self._scope(exchange, request)
         earlier = self._chains.earlier(request)
@@ -95,7 +118,7 @@ class RequestEstimator:
         late = scope.tick(exchange.started)
         layout = scope.layouts.make(request, earlier or ())
         ends = scope.measure.ends(layout.links, layout.weights, usage.input)
-        broken = _broken_parent(scope, request, parent)
+        broken = broken_parent(scope.layouts, request, parent)
         partial = None if broken is None else partial_of(broken, layout, ends)
         placed = place(request, layout, scope.parameters)
         cached = _cache_request(exchange, request, scope, layout, placed)
@@ -114,7 +137,8 @@ class RequestEstimator:
             Flag.EARLIER_RESPONSE_MISSING: earlier is None,
             Flag.REFUSED: placed.refused is not None,
             Flag.CONTESTED: contested,
-            Flag.REASONING_INVALIDATED: broken is not None and _loses_reasoning(scope, broken, layout),
+            Flag.REASONING_INVALIDATED: broken is not None
+            and loses_reasoning(scope.parameters, broken, layout),
             Flag.HIDDEN_INPUT: _has_hidden_input(usage, layout, self._options.weigh),
             Flag.READ_EXCEEDS_INPUT: told.exceeds_input,
             Flag.NEGATIVE_COUNT: told.negative,
@@ -148,6 +172,9 @@ class RequestEstimator:
             ParameterError: The user's parameters do not fit the rules.
             UnknownRulesError: There are no rules of the name that was given.
         """
+        if request.cached_content is not None:
+            self._by_name.count(request, exchange.source, usage_of(exchange, reply).trusted())
+            return
         self._scope(exchange, request)
         self._chains.answered(request, self._chains.earlier(request) or (), reply)
 
@@ -212,29 +239,6 @@ class RequestEstimator:
 def scope_key(exchange: Exchange, request: PromptRequest) -> tuple[str, str, str, str]:
     """What can share a cache: source, surface, host and model."""
     return exchange.source, request.surface.value, host_of(exchange.url), request.model or ""
-
-
-def _broken_parent(scope: Scope, request: PromptRequest, parent: PromptRequest | None) -> Layout | None:
-    """The layout of a parent that the request does not repeat in full."""
-    if parent is None or request.by_reference:
-        return None
-    if request.contents[: len(parent.contents)] == parent.contents:
-        return None
-    return scope.layouts.make(parent)
-
-
-def _loses_reasoning(scope: Scope, parent: Layout, child: Layout) -> bool:
-    """Whether reasoning that the provider keeps is sent again behind a prefix that has changed."""
-    parameters = scope.parameters
-    if parameters.placement is not Placement.ANTHROPIC or parameters.strips_thinking:
-        return False
-    shared = shared_links(parent, child)
-    return not _reasoning_behind(parent, shared).isdisjoint(_reasoning_behind(child, shared))
-
-
-def _reasoning_behind(layout: Layout, shared: int) -> set[bytes]:
-    pairs = zip(layout.units, layout.block_ends, strict=True)
-    return {unit.facts.digest for unit, end in pairs if end >= shared and unit.kind is BlockKind.REASONING}
 
 
 def usage_of(exchange: Exchange, reply: Reply | None) -> ProviderUsage:

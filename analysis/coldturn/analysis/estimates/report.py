@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from coldturn.analysis.breaks.findings import ReadError
+from coldturn.analysis.estimates.cached_rows import CachedContentRow
 from coldturn.analysis.estimates.groups import ReportedRates
 from coldturn.analysis.estimates.misses import Outcome
 from coldturn.analysis.estimates.prices import CostEstimate
@@ -182,6 +183,7 @@ class EstimateReport:
         plateaus: The same for machines, where a small read recurs.
         rates: Reported hit rates per model and conversation.
         vendor: Providers' own diagnoses beside what the rules say.
+        cached_contents: Explicit caches that the recordings tell of.
         keep: Whether `requests` is filled; without it memory does not grow with the number of requests.
     """
 
@@ -194,6 +196,7 @@ class EstimateReport:
     plateaus: list[dict[str, Any]] = field(default_factory=list)
     rates: ReportedRates = field(default_factory=ReportedRates)
     vendor: Reconciliation = field(default_factory=Reconciliation)
+    cached_contents: list[CachedContentRow] = field(default_factory=list)
 
     def add(self, one: RequestEstimate, reliability: float = 1.0) -> None:
         """Take one request into everything."""
@@ -215,6 +218,7 @@ class EstimateReport:
             **self.rates.as_json(),
             "vendor": self.vendor.as_json(),
             "plateaus": self.plateaus,
+            "cached_contents": [one.as_json() for one in self.cached_contents],
             "notes": self.notes,
             "errors": [error.as_json() for error in self.errors],
         }

@@ -34,6 +34,8 @@ class Flag(StrEnum):
     PREFIX_UNKNOWN = "prefix_unknown"
     READ_EXCEEDS_INPUT = "read_exceeds_input"
     NEGATIVE_COUNT = "negative_count"
+    CACHED_CONTENT_UNKNOWN = "cached_content_unknown"
+    CACHED_CONTENT_GONE = "cached_content_gone"
 
 
 class Difference(StrEnum):

@@ -123,7 +123,6 @@ def open_scope(
         ParameterError: The user's parameters do not fit the rules.
         UnknownRulesError: There are no rules of the name that was given.
     """
-    measure = Measure(options.weigh.tokens_per_unit)
     try:
         if options.rules is not None:
             rules = registry.named(options.rules)
@@ -132,8 +131,15 @@ def open_scope(
         parameters = options.settled(rules.parameters_for(model or ""))
         cache = simulator(rules, parameters, model=model or "")
     except CannotEvaluateError as error:
-        return Scope(None, _NOTHING, None, measure, LayoutMaker(_NOTHING, options.weigh), error)
+        return bare_scope(options, error)
+    measure = Measure(options.weigh.tokens_per_unit)
     scope = Scope(rules, parameters, cache, measure, LayoutMaker(parameters, options.weigh))
     if parameters.interval is not None and "hidden_tokens" not in options.parameters:
         scope.gauge = HiddenGauge(parameters.interval, parameters.granularity)
     return scope
+
+
+def bare_scope(options: EstimateOptions, problem: CannotEvaluateError | None = None) -> Scope:
+    """A scope without rules: only its ceiling is estimated."""
+    measure = Measure(options.weigh.tokens_per_unit)
+    return Scope(None, _NOTHING, None, measure, LayoutMaker(_NOTHING, options.weigh), problem)

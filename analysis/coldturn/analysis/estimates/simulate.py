@@ -25,6 +25,9 @@ def simulator(rules: RuleSet, parameters: Parameters | None = None, *, model: st
         MissingParameterError: The rules do not know the minimum of this model.
     """
     known = rules.parameters_for(model) if parameters is None else parameters
+    if rules.model is EntryModel.EXPLICIT_RESOURCE:
+        # The provider refuses to make one that is too small: none that exists lacks anything.
+        return ResourceCache(minimum=known.minimum or 0, ttl=known.ttl or HOUR)
     if known.minimum is None:
         raise MissingParameterError(rules, "minimum", model)
     match rules.model:
@@ -40,8 +43,6 @@ def simulator(rules: RuleSet, parameters: Parameters | None = None, *, model: st
         case EntryModel.WHOLE_UNITS:
             units = UnitRules(known.granularity, known.minimum, known.fed_back, known.common_prefixes)
             return UnitCache(units, _store(known, known.capacity))
-        case EntryModel.EXPLICIT_RESOURCE:
-            return ResourceCache(minimum=known.minimum, ttl=known.ttl or HOUR)
 
 
 def grid_of(parameters: Parameters) -> Grid:

@@ -12,6 +12,7 @@ from coldturn.analysis.estimates.report import Difference, EstimateReport, Flag,
 from coldturn.analysis.estimates.ruleset import RuleSet
 from coldturn.analysis.estimates.usage import UsageTotals
 from coldturn.analysis.rates import format_rate
+from coldturn.replay.cli.cached_view import cached_remarks, cached_table
 
 _SHOWN = 20
 _WORST = 5
@@ -39,6 +40,8 @@ _FLAG_WORDS = {
     Flag.PREFIX_UNKNOWN: "nothing tells which earlier request it repeats, as of the first of a conversation",
     Flag.READ_EXCEEDS_INPUT: "more was read or written than was sent; left out of all sums",
     Flag.NEGATIVE_COUNT: "a count of the provider's is below zero; taken for not reported",
+    Flag.CACHED_CONTENT_UNKNOWN: "names an explicit cache whose making the recording does not hold",
+    Flag.CACHED_CONTENT_GONE: "names an explicit cache that had expired or been deleted",
 }
 
 
@@ -65,6 +68,8 @@ def estimate_text(report: EstimateReport) -> str:
             *(f"{flag}: {count:,}  {_FLAG_WORDS[flag]}" for flag, count in sorted(totals.flags.items())),
         ]
     lines += _rates(report.rates)
+    if report.cached_contents:
+        lines += ["", *_table(cached_table(report.cached_contents)), *cached_remarks(report.cached_contents)]
     if told := report.vendor.sentences():
         lines += ["", *told]
     if report.notes:
