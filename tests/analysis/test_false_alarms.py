@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from coldturn.analysis.breaks.explain import explain
-from coldturn.analysis.breaks.findings import Finding
+from coldturn.analysis.breaks.findings import Finding, Verdict
 from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.traces.readers import read_exchanges
 
 ARGUED: dict[str, list[dict[str, Any]]] = tomllib.loads(
     Path(__file__).with_name("false_alarms.toml").read_text(encoding="utf-8")
 )
+HANDOFF = frozenset({"provider_changed", "api_changed"})
 FOLDERS = ("vcr-llm", "vcr-mcp")
 
 
@@ -27,8 +28,19 @@ def moving(corpus: Path) -> set[str]:
 
 
 @cache
+def found_in(path: Path) -> tuple[Finding, ...]:
+    return tuple(explain(read_exchanges(path)).breaks)
+
+
 def unplanned(path: Path) -> tuple[Finding, ...]:
-    return tuple(found for found in explain(read_exchanges(path)).breaks if found.verdict.unplanned)
+    return tuple(found for found in found_in(path) if found.verdict.unplanned)
+
+
+def handed_over(path: Path) -> tuple[Finding, ...]:
+    """Conversations that come from another provider, told as first or as neighbouring cause."""
+    return tuple(
+        found for found in found_in(path) if HANDOFF & {found.cause, *(o.cause for o in found.alongside)}
+    )
 
 
 def recordings(corpus: Path) -> list[Path]:
@@ -48,8 +60,21 @@ def test_no_alarm_is_false(corpus: Path) -> None:
 def test_every_labelled_move_is_found_or_argued(corpus: Path) -> None:
     labelled = moving(corpus)
     assert len(labelled) == 7
-    silent = {path.name for path in recordings(corpus) if path.name in labelled and not unplanned(path)}
+    silent = {
+        path.name
+        for path in recordings(corpus)
+        if path.name in labelled and not unplanned(path) and not handed_over(path)
+    }
     assert silent == {one["file"] for one in ARGUED["not_shown"]}
+
+
+def test_no_conversation_is_said_to_come_from_elsewhere_that_does_not(corpus: Path) -> None:
+    found = [(path.name, one) for path in recordings(corpus) for one in handed_over(path)]
+    argued = {(one["file"], one["request"], one["parent"]) for one in ARGUED["handoff"]}
+    assert {(name, one.request, one.parent) for name, one in found} == argued
+    assert {(one.cause, one.verdict, one.offset) for _, one in found} == {
+        ("provider_changed", Verdict.COLD_START, None)
+    }
 
 
 def test_what_the_moves_are(corpus: Path) -> None:

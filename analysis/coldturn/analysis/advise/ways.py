@@ -223,6 +223,11 @@ PLACEMENT: Mapping[str, Way] = {
     "template_history_drift": _none(
         _OUTSIDE, "The template of the model's maker is no longer used as it is."
     ),
+    "provider_changed": _none(
+        "A conversation stays where it began.",
+        "No way out when that provider is slow or down: a fallback is worth one cold start.",
+    ),
+    "api_changed": _none("A conversation stays in the request format that it began in.", "None."),
     "provider_side": _none(_OUTSIDE, "None."),
     "unknown": _none("Not known.", "Not known."),
 }

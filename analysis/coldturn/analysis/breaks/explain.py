@@ -18,6 +18,7 @@ from coldturn.analysis.estimates.estimator import RequestEstimator
 from coldturn.analysis.estimates.report import RequestEstimate
 from coldturn.analysis.fidelity import lowest
 from coldturn.analysis.sources import NO_TEXT, SourceState, holds_no_text, reply_of, was_refused
+from coldturn.analysis.verdicts.handoff import Handoffs
 from coldturn.analysis.verdicts.judge import Judge, Observed
 from coldturn.analysis.verdicts.vendor import unmatched
 from coldturn.reference.prefix.causes import compare
@@ -75,6 +76,7 @@ class Explainer:
     judge: Judge = field(default_factory=Judge)
     report: Report = field(default_factory=Report)
     _lineages: Lineages = field(default_factory=Lineages)
+    _handoffs: Handoffs = field(default_factory=Handoffs)
     _by_id: dict[tuple[object, str], LineageReport] = field(default_factory=dict)
     _numbers: array[int] = field(default_factory=lambda: array("L"))
     _sources: dict[str, SourceState] = field(default_factory=dict)
@@ -130,6 +132,7 @@ class Explainer:
         observed = self.judge.observe(exchange, request, reply, index=placed.index, parent=index)
         lineage.rules = observed.sent.known.name
         found = self._judge(observed, number, lineage, parent, placed)
+        self._handoffs.remember(observed, lineage.id, number)
         lineage.count(_verdict(found, placed))
         if reply is not None and (found is None or found.vendor is None):
             lineage.vendor_only += unmatched(reply.diagnosis, number)
@@ -146,7 +149,9 @@ class Explainer:
         exchange, request = observed.exchange, observed.request
         parent_request = place.parent
         if parent is None:
-            return None
+            moved = self._handoffs.begun(observed, number, self.options)
+            lineage.breaks += () if moved is None else (moved,)
+            return moved
         if parent_request is None:
             message = f"request {number} continues request {parent}, which is no longer held: not compared"
             self._note(exchange.source, exchange.entry, message)
@@ -156,6 +161,7 @@ class Explainer:
             lineage.settings_changed.append(SettingsChange(number, parent, keys))
         comparison = compare(parent_request, request, place.before)
         found = self.judge.judge(observed, parent_request, comparison, self.options)
+        found = self._handoffs.beside(found, observed)
         if found is None:
             return None
         placed = replace(found, source=exchange.source, request=number, entry=exchange.entry, parent=parent)

@@ -18,7 +18,8 @@ SCHEMA = "coldturn.explain/1"
 class Verdict(StrEnum):
     """What a request's difference from its parent, or the lack of one, means for the cache.
 
-    `INTACT` and `COLD_START` are counted (`LineageReport.verdicts`) and no findings.
+    `INTACT` and `COLD_START` are counted (`LineageReport.verdicts`) and no findings, save that of a
+    conversation that began at another provider or in another request format.
     """
 
     INTACT = "intact"
@@ -69,7 +70,8 @@ class Finding:
     """One break of a request against its parent, in the terms of the published output.
 
     Attributes:
-        request: Ordinal among the model requests of its source, from 0; `parent` likewise.
+        request: Ordinal among the model requests of its source, from 0; `parent` likewise. The parent of a
+            `COLD_START` is the latest request of the conversation that it goes on with; nothing was compared.
         entry: Index in the file.
         offset: Content bytes in common; None where the recording does not support it, as with
             `block_offset`, `wire_offset` and `path`.

@@ -168,7 +168,7 @@ def _told(
     zone: Zone = Zone.NONE,
 ) -> Finding:
     lost = _lost_estimated(case, first, readable)
-    found = placeless(case, first, zone, lost, options)
+    found = placeless(case.child.labels.turn, first, zone, lost, options)
     found = replace(found, alongside=tuple(beside(one) for one in others))
     found = _reported(case, found, readable)
     if first.cause in _BY_TIME:
@@ -236,7 +236,7 @@ def _of_settings(case: Case, settings: list[tuple[Changed, Named]], options: Pai
         told = f"{first.evidence}; the provider read {tokens_words(read)} all the same"
         first = replace(first, verdict=Verdict.BROKEN_HARMLESS, evidence=told)
         lost = EstimatedTokens(0)
-    found = placeless(case, first, Zone.SETTINGS, lost, options)
+    found = placeless(case.child.labels.turn, first, Zone.SETTINGS, lost, options)
     return _reported(case, replace(found, alongside=others), readable)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from coldturn.analysis.breaks.findings import Beside, Finding, Verdict
 from coldturn.analysis.breaks.pair import UNKNOWN_CAUSE, PairOptions, anchor_of
-from coldturn.analysis.verdicts.model import Case, Named
+from coldturn.analysis.verdicts.model import Named
 from coldturn.analysis.verdicts.remedies import ALL_REMEDIES
 from coldturn.reference.prefix.model import Zone
 from coldturn.reference.tokens import EstimatedTokens
@@ -13,7 +13,7 @@ _REMEDY_OF_UNKNOWN = "Record whole requests with their times (coldturn record pr
 
 
 def placeless(
-    case: Case, named: Named, zone: Zone, lost_estimated: EstimatedTokens, options: PairOptions
+    turn: int | None, named: Named, zone: Zone, lost_estimated: EstimatedTokens, options: PairOptions
 ) -> Finding:
     """A finding for the second request of two; places are None, since no text differs."""
     shown = options.content
@@ -22,7 +22,7 @@ def placeless(
         request=1,
         entry=0,
         parent=0,
-        turn=case.child.labels.turn,
+        turn=turn,
         zone=zone,
         segment=None,
         path=None,

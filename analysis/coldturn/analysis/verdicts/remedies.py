@@ -51,6 +51,11 @@ NO_TEXT: Mapping[str, str] = {
     "template_history_drift": (
         "Use a chat template that renders earlier messages the same in every turn, reasoning included."
     ),
+    "provider_changed": (
+        "Stay with one provider within a conversation; a handoff costs one cold start, and so does each "
+        "return after the cache's lifetime."
+    ),
+    "api_changed": "Stay with one request format within a conversation; move to another between two.",
     "provider_side": "Nothing to mend in the prompt: send it again; report it where it lasts.",
 }
 

@@ -78,11 +78,11 @@ def _ours(case: Case, diagnosis: CacheDiagnosis, alias: Alias | None, options: P
                 was=changed.was,
                 now=changed.now,
             )
-            return placeless(case, named, Zone.SETTINGS, lost, options)
+            return placeless(case.child.labels.turn, named, Zone.SETTINGS, lost, options)
     word = plain(diagnosis.reason or "a miss")
     evidence = f"the provider says {word}{cost}; the recorded requests do not show it"
     named = Named("unknown", Verdict.UNKNOWN, Confidence.UNKNOWN, evidence)
-    return placeless(case, named, _zone(alias), lost, options)
+    return placeless(case.child.labels.turn, named, _zone(alias), lost, options)
 
 
 def _zone(alias: Alias | None) -> Zone:
