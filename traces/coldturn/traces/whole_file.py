@@ -26,7 +26,32 @@ class ForeignFileError(ColdturnError):
 
     def __init__(self, path: Path, what: str) -> None:
         self.path = path
-        super().__init__(f"{path} exists and is no {what} of coldturn, so it stays: choose another folder")
+        super().__init__(
+            f"{path} exists and is no {what} of coldturn, so it stays: choose another name or folder"
+        )
+
+
+def need_place(path: Path, what: str, is_ours: Callable[[Path], bool]) -> None:
+    """Refuse at once what `written_whole` would refuse later, and make nothing.
+
+    Args:
+        path: The file that is to be written.
+        what: What it is, in a word, for the error.
+        is_ours: Whether an existing file may be replaced; an empty one always may.
+
+    Raises:
+        TraceFileError: Its folder cannot be made or written.
+        ForeignFileError: The file exists and is not ours.
+    """
+    try:
+        there = next(one for one in path.absolute().parents if os.path.lexists(one))
+        if not there.is_dir():
+            raise TraceFileError(path, f"{path.parent} is no folder")
+        if not os.access(there, os.W_OK | os.X_OK):
+            raise TraceFileError(path, f"{there} may not be written to")
+        _refuse_foreign(path, what, is_ours)
+    except OSError as error:
+        raise TraceFileError(path, _reason(error)) from error
 
 
 @contextmanager
@@ -47,8 +72,7 @@ def written_whole(path: Path, what: str, is_ours: Callable[[Path], bool]) -> Ite
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             _remove_leftovers(path)
-            if path.exists() and (not path.is_file() or (path.stat().st_size and not is_ours(path))):
-                raise ForeignFileError(path, what)
+            _refuse_foreign(path, what, is_ours)
         except (FileExistsError, NotADirectoryError) as error:
             raise TraceFileError(path, f"{path.parent} is no folder") from error
         except OSError as error:
@@ -63,6 +87,25 @@ def written_whole(path: Path, what: str, is_ours: Callable[[Path], bool]) -> Ite
         finally:
             with suppress(OSError):
                 partial.unlink()
+
+
+def need_trace(path: Path) -> None:
+    """Refuse to add spans to a file that is no trace. A device or a pipe takes whatever comes.
+
+    Raises:
+        TraceFileError: It cannot be looked at.
+        ForeignFileError: It is a file, or a folder, of something else.
+    """
+    if path.is_file() or path.is_dir():
+        try:
+            _refuse_foreign(path, "trace", is_trace)
+        except OSError as error:
+            raise TraceFileError(path, _reason(error)) from error
+
+
+def _refuse_foreign(path: Path, what: str, is_ours: Callable[[Path], bool]) -> None:
+    if path.exists() and (not path.is_file() or (path.stat().st_size and not is_ours(path))):
+        raise ForeignFileError(path, what)
 
 
 @contextmanager

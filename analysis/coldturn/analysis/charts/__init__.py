@@ -6,7 +6,7 @@ Each function takes a frame of `coldturn.analysis.frames` and returns a figure; 
 from coldturn.analysis.charts.ablation import ablation_chart, ablations
 from coldturn.analysis.charts.breaks import breaks_chart
 from coldturn.analysis.charts.catalogue import catalogue_chart
-from coldturn.analysis.charts.files import ChartFileError, replace_picture, save
+from coldturn.analysis.charts.files import ChartFileError, need_picture_place, replace_picture, save
 from coldturn.analysis.charts.hit_rate import hit_rate_chart
 from coldturn.analysis.charts.prefix_map import prefix_map_chart
 from coldturn.analysis.charts.steps import READ_COLOUR, UNCACHED_COLOUR, steps_chart
@@ -23,6 +23,7 @@ __all__ = [
     "breaks_chart",
     "catalogue_chart",
     "hit_rate_chart",
+    "need_picture_place",
     "prefix_map_chart",
     "replace_picture",
     "save",

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from coldturn.analysis.charts.style import styled
 from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.traces.otlp import TraceFileError
-from coldturn.traces.whole_file import written_whole
+from coldturn.traces.whole_file import need_place, written_whole
 
 _DRAWN_BY: Final = "coldturn"
 _METADATA: Final[Mapping[str, dict[str, Any]]] = {
@@ -55,6 +55,21 @@ def save(figure: Figure, path: str | Path, *, dpi: int = 150) -> None:
     _write(figure, path, path, dpi)
 
 
+def need_picture_place(path: Path) -> None:
+    """Refuse at once what `replace_picture` would refuse when the figure is drawn.
+
+    Raises:
+        ChartFileError: The folder is not there, or cannot be written.
+        ForeignFileError: Something else stands there.
+    """
+    if not path.parent.is_dir():
+        raise ChartFileError(path, f"there is no folder {path.parent}")
+    try:
+        need_place(path, "picture", is_picture)
+    except TraceFileError as error:
+        raise ChartFileError(path, error.reason) from error
+
+
 def replace_picture(figure: Figure, path: Path, *, dpi: int = 150) -> None:
     """Write a picture whole or not at all. It replaces an earlier picture of ours, and nothing else.
 
@@ -62,8 +77,7 @@ def replace_picture(figure: Figure, path: Path, *, dpi: int = 150) -> None:
         ChartFileError: It cannot be written, or its ending is none of `ENDINGS`.
         ForeignFileError: Something else stands there.
     """
-    if not path.parent.is_dir():
-        raise ChartFileError(path, f"there is no folder {path.parent}")
+    need_picture_place(path)
     try:
         with written_whole(path, "picture", is_picture) as partial:
             _write(figure, partial, path, dpi)

@@ -18,7 +18,7 @@ from coldturn.analysis.report.model import ReportData
 from coldturn.analysis.report.payload import payload
 from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.traces.otlp import TraceFileError
-from coldturn.traces.whole_file import written_whole
+from coldturn.traces.whole_file import need_place, written_whole
 
 GENERATOR = '<meta name="generator" content="coldturn report">'
 _HEAD = 4_096
@@ -63,6 +63,19 @@ def write_report(report: ReportData, path: Path, title: str) -> None:
         raise ReportFileError(path, error.reason) from error
     except OSError as error:
         raise ReportFileError(path, (error.strerror or str(error)).lower()) from error
+
+
+def need_report_place(path: Path) -> None:
+    """Refuse at once what `write_report` would refuse when there is something to write.
+
+    Raises:
+        ReportFileError: It could not be written there.
+        ForeignFileError: Something else stands there.
+    """
+    try:
+        need_place(path, "report", is_report)
+    except TraceFileError as error:
+        raise ReportFileError(path, error.reason) from error
 
 
 def is_report(path: Path) -> bool:

@@ -65,9 +65,10 @@ def chart(
 
         coldturn chart prefix-map coldturn-demo/*.jsonl -o map.svg
     """
-    from coldturn.analysis.charts import replace_picture
+    from coldturn.analysis.charts import need_picture_place, replace_picture
 
     need_file(out, "-o", inputs, endings=PICTURES)
+    need_picture_place(out)
     if kind is Kind.CURVES:
         figure, code = _curves(inputs, title, format_)
     else:

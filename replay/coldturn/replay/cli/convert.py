@@ -121,6 +121,8 @@ def _targets(inputs: list[Input], out: Path, to: Target | None) -> list[tuple[Pa
         return [(Path(inputs[0].name), out)]
     if to is None:
         raise usage_error(f"{out} is a folder: say with --to what to write there")
+    if out.exists() and not out.is_dir():
+        raise usage_error(f"-o {out} is a file: for several cassettes name a folder")
     out.mkdir(parents=True, exist_ok=True)
     found = [(Path(one.name), out / f"{recording_label(one.name)}.{to}") for one in inputs]
     targets = [target for _, target in found]

@@ -92,7 +92,10 @@ def curves(
         coldturn curves trace.jsonl --json
     """
     if out is not None:
+        from coldturn.analysis.charts import need_picture_place
+
         need_file(out, "--out", inputs, endings=PICTURES)
+        need_picture_place(out)
     taking = Taking()
     code = read_all(taking, inputs, format_, taking.numbers)
     found = taking.found()

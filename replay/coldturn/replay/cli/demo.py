@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from coldturn.analysis.report.page import write_report
+from coldturn.analysis.report.page import need_report_place, write_report
 from coldturn.replay.cli.common import print_json, say, stdout
 from coldturn.replay.cli.options import Json
 from coldturn.replay.runs.demo import AFTER, BEST, DEMO_POLICIES, LABEL, ablate_demo, replay_demo, told
@@ -46,6 +46,8 @@ def demo(
 
         coldturn demo --out traces/ --json
     """
+    if not ablate:
+        need_report_place(out / PAGE)
     under = f"{BEST} and its variants" if ablate else ", ".join(DEMO_POLICIES)
     say(f"replaying the recording that ships with coldturn under {under}")
     result = ablate_demo(out) if ablate else replay_demo(out)

@@ -14,7 +14,7 @@ import typer
 
 from coldturn.analysis.breaks.pair import PairOptions
 from coldturn.analysis.report.model import ReportData
-from coldturn.analysis.report.page import write_report
+from coldturn.analysis.report.page import need_report_place, write_report
 from coldturn.analysis.report.recorded import RecordedView
 from coldturn.analysis.report.replayed import SCHEMA, add_results
 from coldturn.analysis.report.traced import add_trace
@@ -84,6 +84,7 @@ def report(  # noqa: PLR0913, PLR0917 - a command's options are its parameters
         coldturn report session.jsonl --ablate --jobs 4 -o report.html
     """
     need_file(out, "-o", inputs)
+    need_report_place(out)
     findings = PairOptions(content=not no_content, context=context)
     if policy is not None or compare is not None or ablate or set_:
         policies = policies_of(policy, set_ or [], compare, ablate=ablate)

@@ -72,7 +72,7 @@ def convert_file(source: Path, target: Path, *, overwrite: bool = False) -> int:
     except OSError as error:
         raise UnwritableRecordingError(str(target), (error.strerror or str(error)).lower()) from error
     finally:
-        with suppress(FileNotFoundError):
+        with suppress(OSError):
             partial.unlink()
     return count
 

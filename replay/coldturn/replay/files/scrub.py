@@ -122,7 +122,7 @@ def scrub_file(source: Path, target: Path, redaction: Redaction) -> Scrubbed:
         _ensure_same_shape(source, partial)
         partial.replace(target)
     finally:
-        with suppress(FileNotFoundError):
+        with suppress(OSError):
             partial.unlink()
     cleaner.done.values = redaction.counts.copy()
     return cleaner.done

@@ -35,6 +35,7 @@ from coldturn.replay.live.view import LiveView
 from coldturn.replay.sessions.recorded_agent import agent_metadata
 from coldturn.traces.otlp import SpanFile
 from coldturn.traces.spans import SpanObserver
+from coldturn.traces.whole_file import need_trace
 
 
 class MissingVariableError(ColdturnError):
@@ -113,6 +114,7 @@ async def open_live(
         MissingVariableError: A connection needs a variable that is not set.
         RecordingExistsError: The recording would overwrite a file.
         TraceFileError: The trace cannot be written.
+        ForeignFileError: What stands there is no trace.
     """
     spec = agent.spec
     endpoint = endpoint_of(spec.surface, environment)
@@ -129,6 +131,7 @@ async def open_live(
             stack.callback(recorder.close)
         observer: Observer = NullObserver()
         if options.trace is not None:
+            need_trace(options.trace)
             observer = stack.enter_context(SpanObserver(SpanFile(options.trace), clock=clock))
         view = show(observer)
         view.note(f"{spec.name}: {spec.model} at {endpoint.url}, policy {options.policy.name}")

@@ -20,7 +20,7 @@ from coldturn.reference.policy import Policy
 from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.replay.errors import ReplayProcessError
 from coldturn.replay.runs.results import ConnectionSummary, PolicyResult, RecordingResult, ReplayReport
-from coldturn.replay.runs.single import ReplayOptions, replay_policy, requests_file
+from coldturn.replay.runs.single import ReplayOptions, need_places, replay_policy, requests_file
 from coldturn.replay.sessions.loading import OpenedRecording, open_replayable, recording_label
 
 __all__ = ["ReplayOptions", "replay", "replay_policy", "replay_recording", "requests_file"]
@@ -42,10 +42,11 @@ def replay_recording(
         label: What traces call it; the file's name without endings when not given.
 
     Raises:
-        ColdturnError: It cannot be read, or a replay of it failed.
+        ColdturnError: It cannot be read, a trace cannot be written, or a replay of it failed.
     """
     options = options or ReplayOptions()
     opened = _opened(path, label, options)
+    need_places(opened, policies, options)
     return _result(opened, [anyio.run(replay_policy, opened, policy, options) for policy in policies])
 
 
@@ -214,6 +215,7 @@ def _outcomes(part: _Part, options: ReplayOptions) -> list[_Outcome]:
     """Replay a part; where several processes share a recording, each does all of its own."""
     try:
         opened = _opened(part.path, part.label, options)
+        need_places(opened, (policy for _, policy in part.policies), options)
     except ColdturnError as error:
         return _failed(part, error)
     return [_outcome(part, opened, policy, options) for _, policy in part.policies]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,7 +29,7 @@ from coldturn.replay.sessions.loading import OpenedRecording
 from coldturn.replay.sessions.session import Turn
 from coldturn.traces.otlp import SpanFile, TraceFileError
 from coldturn.traces.spans import SpanObserver
-from coldturn.traces.whole_file import is_request_dump, is_trace, written_whole
+from coldturn.traces.whole_file import is_request_dump, is_trace, need_place, written_whole
 
 _UNHURRIED = Limits(connect=300.0, call=300.0, close=30.0, backoff=None)
 """Answers come from memory; a limit only ends a replay that has gone wrong."""
@@ -58,6 +58,30 @@ class ReplayOptions:
 def requests_file(folder: Path, label: str, policy: str) -> Path:
     """Where a replay writes requests. They are no trace, so the name does not end like one."""
     return folder / f"{label}.{policy}.requests.ndjson"
+
+
+def need_places(opened: OpenedRecording, policies: Iterable[Policy], options: ReplayOptions) -> None:
+    """Refuse what cannot be written before anything is replayed.
+
+    Raises:
+        RecordingExistsError: A trace would replace the recording.
+        TraceFileError: The folder cannot be made or written.
+        ForeignFileError: A file that would be replaced is somebody else's.
+    """
+    if options.out is None:
+        return
+    for policy in policies:
+        need_place(_trace_file(opened, policy, options.out), "trace", is_trace)
+        if policy.name in options.requests:
+            requests = requests_file(options.out, opened.label, policy.name)
+            need_place(requests, "dump of requests", is_request_dump)
+
+
+def _trace_file(opened: OpenedRecording, policy: Policy, folder: Path) -> Path:
+    path = folder / f"{opened.label}.{file_name(policy)}.jsonl"
+    if path.resolve() in {Path(opened.source).resolve(), Path(opened.recording.source).resolve()}:
+        raise RecordingExistsError(str(path))
+    return path
 
 
 class _Replay:
@@ -116,10 +140,7 @@ class _Replay:
         if self._options.out is None:
             return NullObserver(), None
         label, policy = self._opened.label, self._policy.name
-        path = self._options.out / f"{label}.{file_name(self._policy)}.jsonl"
-        inputs = {Path(self._opened.source).resolve(), Path(self._opened.recording.source).resolve()}
-        if path.resolve() in inputs:
-            raise RecordingExistsError(str(path))
+        path = _trace_file(self._opened, self._policy, self._options.out)
         writer = SpanFile(stack.enter_context(written_whole(path, "trace", is_trace)), mode="replace")
         stack.push(lambda *_: _refuse_gaps(writer, path))
         observer = SpanObserver(writer, clock=self._clock, recording=label, policy=policy)

@@ -48,6 +48,8 @@ def init_session(cassette: Path, target: Path, *, idle_seconds: float = IDLE_SEC
         SessionFileError: `target` is there already, or something in the recording cannot be said in TOML.
         UnwritableRecordingError: It cannot be written.
     """
+    if target.exists():
+        raise _there_already(target)
     derived = derive_script(open_recording(cassette), idle_seconds=idle_seconds).session
     relative = os.path.relpath(cassette.absolute(), target.absolute().parent)
     session = derived.model_copy(update={"cassette": Path(relative).as_posix()})
@@ -63,11 +65,15 @@ def init_session(cassette: Path, target: Path, *, idle_seconds: float = IDLE_SEC
         with target.open("xb") as file:
             file.write(encoded)
     except FileExistsError as error:
-        reason = "it exists already and may hold changes of yours; name another with -o, or move it away"
-        raise SessionFileError(str(target), reason) from error
+        raise _there_already(target) from error
     except OSError as error:
         raise UnwritableRecordingError(str(target), (error.strerror or str(error)).lower()) from error
     return session
+
+
+def _there_already(target: Path) -> SessionFileError:
+    reason = "it exists already and may hold changes of yours; name another with -o, or move it away"
+    return SessionFileError(str(target), reason)
 
 
 def session_toml(session: Session) -> str:
