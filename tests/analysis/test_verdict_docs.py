@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from coldturn.analysis import verdicts
+from coldturn.analysis.verdicts.cached_content import CHANGED, EXPIRED
 from coldturn.analysis.verdicts.handoff import API, PROVIDER
 from coldturn.analysis.verdicts.remedies import NO_TEXT, SETTINGS
 from coldturn.analysis.verdicts.settings import HEADERS, ORDER, PATHS
@@ -34,7 +35,7 @@ def named() -> Iterator[str]:
 def test_every_cause_of_the_code_has_a_remedy() -> None:
     of_text = {"unknown", "image_toggle"}
     known = {*PATHS, *HEADERS.values(), *named(), "image_detail_changed", "too_many_markers", "ttl_order"}
-    known |= {PROVIDER, API}
+    known |= {PROVIDER, API, CHANGED, EXPIRED}
     assert known - of_text == {*SETTINGS, *NO_TEXT}
     assert {*PATHS, "model_changed", "image_toggle"} == set(ORDER)
     assert set(HEADERS) == CACHE_HEADERS

@@ -207,6 +207,12 @@ PLACEMENT: Mapping[str, Way] = {
     ),
     "ttl_expired": _LIFETIME,
     "ttl_downgraded": _LIFETIME,
+    "cached_content_changed": _none(
+        "One explicit cache is kept for as long as it is used.", "Storage is paid by the hour."
+    ),
+    "cached_content_expired": _none(
+        "An explicit cache is renewed before its end.", "Storage is paid by the hour."
+    ),
     "below_minimum": _none(
         "A stable prefix filled up to the minimum (docs/providers.md tells from which length on).",
         "Every request is longer; it pays from the third request or so on.",

@@ -15,6 +15,7 @@ from coldturn.analysis.breaks.findings import Finding, LineageReport, ReadError,
 from coldturn.analysis.breaks.pair import PairOptions
 from coldturn.analysis.breaks.settings import SettingsChange, changed_settings
 from coldturn.analysis.estimates.estimator import RequestEstimator
+from coldturn.analysis.estimates.named_caches import State
 from coldturn.analysis.estimates.report import RequestEstimate
 from coldturn.analysis.fidelity import lowest
 from coldturn.analysis.sources import NO_TEXT, SourceState, holds_no_text, reply_of, was_refused
@@ -78,6 +79,7 @@ class Explainer:
     _lineages: Lineages = field(default_factory=Lineages)
     _handoffs: Handoffs = field(default_factory=Handoffs)
     _by_id: dict[tuple[object, str], LineageReport] = field(default_factory=dict)
+    _unknown_caches: set[str] = field(default_factory=set)
     _numbers: array[int] = field(default_factory=lambda: array("L"))
     _sources: dict[str, SourceState] = field(default_factory=dict)
 
@@ -85,7 +87,12 @@ class Explainer:
         """Take the next exchange of its source; order within a source is the order of the recording."""
         state = self._sources.setdefault(item.source, SourceState())
         found = state.model_request(item, self._note)
-        if found is None or isinstance(item, EntryError):
+        if isinstance(item, EntryError):
+            return
+        if found is None:
+            self.judge.caches.take(item)
+            if self.estimator is not None:
+                self.estimator.take_other(item)
             return
         number, request = found
         state.note_time(item)
@@ -130,6 +137,7 @@ class Explainer:
         parent = None if placed.parent_index is None else self._numbers[placed.parent_index]
         index = None if parent is None else placed.parent_index
         observed = self.judge.observe(exchange, request, reply, index=placed.index, parent=index)
+        self._note_unknown_cache(observed)
         lineage.rules = observed.sent.known.name
         found = self._judge(observed, number, lineage, parent, placed)
         self._handoffs.remember(observed, lineage.id, number)
@@ -141,6 +149,15 @@ class Explainer:
                 exchange, request, reply, number, lineage, parent, placed.parent, row, found
             )  # fmt: skip
             self.compared(seen)
+
+    def _note_unknown_cache(self, observed: Observed) -> None:
+        """Say once for each input that what an explicit cache holds is not known."""
+        naming, source = observed.sent.naming, observed.exchange.source
+        if naming is None or naming.state is not State.UNKNOWN or source in self._unknown_caches:
+            return
+        self._unknown_caches.add(source)
+        message = "names an explicit cache whose making is not recorded: what it holds is unknown"
+        self._note(source, observed.exchange.entry, message)
 
     def _judge(
         self, observed: Observed, number: int, lineage: LineageReport, parent: int | None, place: Placement

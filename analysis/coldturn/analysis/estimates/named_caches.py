@@ -45,6 +45,7 @@ class NamedCache:
         content: What was put in, read; None when the recording does not hold its making.
         digest: Equal ones hold the same tools, system text and contents for the same model.
         same_as: Name of an earlier cache that holds the same; `overlaps` says that it lived still.
+        told: Whether a finding has told of its making.
         requests: How many requests named it and were answered; `read_reported` is what they read.
     """
 
@@ -59,6 +60,7 @@ class NamedCache:
     same_as: str | None = None
     overlaps: bool = False
     renewals: int = 0
+    told: bool = False
     requests: int = 0
     read_reported: ReportedTokens | None = None
 

@@ -11,11 +11,13 @@ import msgspec
 from coldturn.analysis.breaks.findings import Finding
 from coldturn.analysis.breaks.pair import PairOptions, finding_of
 from coldturn.analysis.estimates.estimator import usage_of
+from coldturn.analysis.estimates.named_caches import NamedCaches
 from coldturn.analysis.estimates.placement import request_ttl
 from coldturn.analysis.estimates.ruleset import EntryModel
 from coldturn.analysis.estimates.usage import ProviderUsage
 from coldturn.analysis.sources import was_refused
 from coldturn.analysis.verdicts.aliases import aliases_of
+from coldturn.analysis.verdicts.cached_content import by_cached_content
 from coldturn.analysis.verdicts.combine import combined
 from coldturn.analysis.verdicts.earlier import Beginnings, Earlier
 from coldturn.analysis.verdicts.entry_book import EntryBook, Look, Places
@@ -62,10 +64,12 @@ class Judge:
     Attributes:
         rulebook: Rules of providers.
         thresholds: From when on a reported read is a miss.
+        caches: Explicit caches that requests may name; told of by `caches.take`.
     """
 
     rulebook: Rulebook = field(default_factory=Rulebook)
     thresholds: Thresholds = field(default_factory=Thresholds)
+    caches: NamedCaches = field(default_factory=NamedCaches)
     _sent: OrderedDict[int, Sent] = field(default_factory=OrderedDict)
     _books: dict[tuple[str, str, str, str], EntryBook] = field(default_factory=dict)
     _beginnings: Beginnings = field(default_factory=Beginnings)
@@ -117,6 +121,7 @@ class Judge:
             routes=exchange.request_headers,
             upstream=upstream_of(exchange.response_body),
             envelope=_keys(exchange.request_body) if known.parameters.envelope_order else None,
+            naming=self.caches.of(request, exchange.source, exchange.started),
             parent=parent,
             latest=exchange.started,
         )
@@ -143,7 +148,8 @@ class Judge:
         was = None if observed.sent.parent is None else self._sent.get(observed.sent.parent)
         if was is None or (found is not None and not _BRANCHES.isdisjoint(found.kinds)):
             return found
-        if found is None and comparison.stable and _says_nothing(observed, parent, was):
+        plain = was.naming is None and observed.sent.naming is None
+        if plain and found is None and comparison.stable and _says_nothing(observed, parent, was):
             self._repeats(observed.sent)
             return None
         case = Case(
@@ -159,7 +165,10 @@ class Judge:
             ancestors=lambda: self._ancestors(was),
             earlier_bytes=0 if observed.earlier is None else observed.earlier.bytes,
         )
-        judged = combined(case, found, options, started=observed.exchange.started)
+        if plain:
+            judged = combined(case, found, options, started=observed.exchange.started)
+        else:
+            judged = by_cached_content(case, found, options)
         if comparison.stable:
             self._repeats(observed.sent)
         diagnosis = observed.reply.diagnosis if observed.reply else None

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from coldturn.analysis.breaks.findings import Verdict
 from coldturn.analysis.entries.prefix import Grid
+from coldturn.analysis.estimates.named_caches import Naming
 from coldturn.analysis.estimates.ruleset import EntryModel, Parameters, RuleSet
 from coldturn.analysis.estimates.usage import ProviderUsage
 from coldturn.analysis.verdicts.entry_book import Look, Places
@@ -82,6 +83,7 @@ class Sent:
         routes: Request headers that decide where it goes, and the betas it asks for.
         upstream: Who served it, where the answer names somebody.
         envelope: Top-level keys in the order sent, where that is part of the key.
+        naming: The explicit cache that it names, and what was known of that then.
         parent: Index of its parent; `intact`: it repeats that in full.
         latest: Latest start of a request in its lineage that repeats it or that it repeats.
     """
@@ -100,6 +102,7 @@ class Sent:
     routes: tuple[tuple[str, str], ...] = ()
     upstream: str | None = None
     envelope: tuple[str, ...] | None = None
+    naming: Naming | None = None
     parent: int | None = None
     intact: bool = False
     latest: float | None = None

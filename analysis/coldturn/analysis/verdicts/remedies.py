@@ -25,6 +25,7 @@ SETTINGS: Mapping[str, str] = {
     "betas_changed": "Send the same beta features with every request of a conversation.",
     "image_detail_changed": "Send an image again with the detail that it was first sent with.",
     "cache_key_changed": "Derive the cache key or session id from the conversation, not from the request.",
+    "cached_content_changed": "Keep one explicit cache for a conversation; renew it, do not make it anew.",
     "scope_changed": "Send a conversation to one host, account and project, with one cache salt.",
 }
 
@@ -40,6 +41,9 @@ NO_TEXT: Mapping[str, str] = {
     "ttl_order": "Put markers with the longer lifetime in front of those with the shorter one.",
     "envelope_order": "Write the body's top-level keys in one fixed order.",
     "ttl_expired": "Ask for the longer lifetime, or send a small request before the shorter one ends.",
+    "cached_content_expired": (
+        "Give the explicit cache a lifetime as long as the conversation, or renew it before its end."
+    ),
     "ttl_downgraded": (
         "Ask for the long lifetime in every request, and check in the usage that it is granted."
     ),
