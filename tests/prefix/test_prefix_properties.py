@@ -470,4 +470,4 @@ def _check_splice(body: bytes, before: bytes, reading: Reading, surface: Surface
 
 def _said(reading: Reading) -> list[object]:
     groups = [(one.group, one.listed, one.elements, one.leading, list(one.starts)) for one in reading.groups]
-    return [groups, reading.contents, reading.content_bytes, reading.envelope]
+    return [groups, reading.contents, reading.totals, reading.flags, reading.envelope]

@@ -43,14 +43,16 @@ class Blocks(Sequence[Block]):
         ends: How many blocks stand in front of each element, and in all at the end.
     """
 
-    __slots__ = ("_all", "_ends", "_groups", "_labels", "_made")
+    __slots__ = ("_all", "_digests", "_ends", "_groups", "_labels", "_made", "_pieces")
 
-    def __init__(self, groups: tuple[PlacedGroup, ...], labels: Labels, ends: tuple[int, ...]) -> None:
+    def __init__(self, groups: tuple[PlacedGroup, ...], labels: Labels, ends: Sequence[int]) -> None:
         self._groups = groups
         self._labels = labels
         self._ends = ends
         self._made: dict[int, tuple[Block, ...]] = {}
         self._all: tuple[Block, ...] | None = None
+        self._digests: list[bytes] | None = None
+        self._pieces: list[Piece] | None = None
 
     def __len__(self) -> int:
         return self._ends[-1]
@@ -120,16 +122,20 @@ class Blocks(Sequence[Block]):
             found[bisect_left(found, start) : bisect_left(found, end)] = inside
         return found
 
-    def digests(self) -> list[bytes]:
+    def digests(self) -> Sequence[bytes]:
         """The digest of every block; none is made."""
-        elements = chain.from_iterable(placed.elements for placed in self._groups)
-        facts = chain.from_iterable(map(_facts_of, elements))
-        return list(map(_digest_of, facts))
+        if self._digests is None:
+            elements = chain.from_iterable(placed.elements for placed in self._groups)
+            facts = chain.from_iterable(map(_facts_of, elements))
+            self._digests = list(map(_digest_of, facts))
+        return self._digests
 
-    def pieces(self) -> list[Piece]:
+    def pieces(self) -> Sequence[Piece]:
         """What every block is, wherever it stands; none is made."""
-        elements = chain.from_iterable(placed.elements for placed in self._groups)
-        return list(chain.from_iterable(map(_pieces_of, elements)))
+        if self._pieces is None:
+            elements = chain.from_iterable(placed.elements for placed in self._groups)
+            self._pieces = list(chain.from_iterable(map(_pieces_of, elements)))
+        return self._pieces
 
     def names(self) -> set[str]:
         """Names of the tools that are defined or called; no block is made."""

@@ -202,10 +202,13 @@ def _message_ended(parent: PromptRequest, child: PromptRequest, index: int) -> b
     return goes_on and ended and was.facts.content != now.facts.content
 
 
-def _digests(request: PromptRequest, first: int) -> tuple[bytes, ...]:
+def _digests(request: PromptRequest, first: int) -> Sequence[bytes]:
     """The digest of each block from an element on, without making the blocks."""
+    if 2 * first < len(request.contents):
+        # Most of them: who looks on will ask for all.
+        return request.lazy_blocks.digests()[request.totals.blocks[first] :]
     facts = chain.from_iterable(map(attrgetter("facts"), request.contents[first:]))
-    return tuple(map(attrgetter("digest"), facts))
+    return list(map(attrgetter("digest"), facts))
 
 
 def _run(was: Sequence[bytes], start: int, now: Sequence[bytes], at: int) -> int:

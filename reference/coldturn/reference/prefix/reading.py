@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from operator import attrgetter
@@ -26,7 +27,7 @@ from coldturn.reference.prefix.recognise import Recognised, Told, surface_of
 from coldturn.reference.prefix.scanner import Member
 from coldturn.reference.prefix.strings import Flag
 
-_facts_of, _size_of = attrgetter("facts"), attrgetter("size")
+_facts_of, _size_of, _flags_of = attrgetter("facts"), attrgetter("size"), attrgetter("flags")
 
 DIALECTS: Mapping[Surface, Dialect] = {
     one.surface: one
@@ -43,6 +44,11 @@ _ELEMENTS: Mapping[tuple[Surface, str], WeakTable[Element]] = {
 }
 
 
+def places(numbers: Iterable[int]) -> array[int]:
+    """Counts and places of the elements of one body: sessions hold thousands of such rows."""
+    return array("q", numbers)
+
+
 @dataclass(frozen=True, slots=True)
 class PlacedGroup:
     """One top-level key's elements in one body.
@@ -56,7 +62,7 @@ class PlacedGroup:
     group: Group
     listed: bool
     elements: tuple[Element, ...]
-    offsets: tuple[int, ...]
+    offsets: array[int]
     leading: int
     shift: int = 0
 
@@ -99,19 +105,19 @@ class Envelope:
 class Totals:
     """Running totals over elements: `blocks` and content `bytes` in front of each, and in all at the end."""
 
-    blocks: tuple[int, ...]
-    bytes: tuple[int, ...]
+    blocks: array[int]
+    bytes: array[int]
 
     @classmethod
     def of(cls, contents: Sequence[Content]) -> Totals:
         """Count from the start."""
-        return cls((0,), (0,)).replaced(0, contents)
+        return cls(places((0,)), places((0,))).replaced(0, contents)
 
     def replaced(self, first: int, contents: Sequence[Content]) -> Totals:
         """The totals once these elements stand from `first` on, in place of all that stood there."""
         blocks = accumulate(map(len, map(_facts_of, contents)), initial=self.blocks[first])
         sizes = accumulate(map(_size_of, contents), initial=self.bytes[first])
-        return Totals(self.blocks[:first] + tuple(blocks), self.bytes[:first] + tuple(sizes))
+        return Totals(self.blocks[:first] + places(blocks), self.bytes[:first] + places(sizes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,15 +127,20 @@ class Reading:
     Attributes:
         groups: In render order, as far as the body has them.
         contents: What each element says, in render order; equal ones are identical objects.
-        content_bytes: Their content bytes.
         totals: Of blocks and content bytes, in front of each element and behind the last one.
+        flags: Of the envelope and of all elements.
     """
 
     envelope: Envelope
     groups: tuple[PlacedGroup, ...]
     contents: tuple[Content, ...]
-    content_bytes: int
     totals: Totals
+    flags: frozenset[Flag]
+
+    @property
+    def content_bytes(self) -> int:
+        """Content bytes of all elements."""
+        return self.totals.bytes[-1]
 
 
 def read_body(body: bytes, surface: Surface | None, path: str) -> tuple[Reading, Told]:
@@ -156,8 +167,14 @@ def read_body(body: bytes, surface: Surface | None, path: str) -> tuple[Reading,
     placed = (_place(body, top, group, found.surface) for group in dialect.groups)
     groups = tuple(one for one in placed if one is not None)
     contents = tuple(element.content for one in groups for element in one.elements)
-    size = sum(one.size for one in contents)
-    return Reading(_envelope(top, dialect), groups, contents, size, Totals.of(contents)), found.by
+    envelope = _envelope(top, dialect)
+    flags = envelope.flags.union(*(flags_in(one.elements) for one in groups))
+    return Reading(envelope, groups, contents, Totals.of(contents), flags), found.by
+
+
+def flags_in(elements: Iterable[Element]) -> frozenset[Flag]:
+    """What any of some elements holds that strict readers refuse or hide."""
+    return slicing.NO_FLAGS.union(*map(_flags_of, elements))
 
 
 def _place(body: bytes, top: slicing.Members, group: Group, surface: Surface) -> PlacedGroup | None:
@@ -170,7 +187,7 @@ def _place(body: bytes, top: slicing.Members, group: Group, surface: Surface) ->
     spans = slicing.items(body, member.value, member.end)[0] if listed else ((member.value, member.end),)
     elements = read_elements(body, spans, group, surface)
     leading = count_leading(group, elements) if listed else 0
-    return PlacedGroup(group, listed, elements, tuple(start for start, _ in spans), leading)
+    return PlacedGroup(group, listed, elements, places(start for start, _ in spans), leading)
 
 
 def _member(top: slicing.Members, key: str) -> Member | None:

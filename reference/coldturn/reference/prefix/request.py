@@ -22,7 +22,7 @@ from coldturn.reference.prefix.unloaded import only_appends, set_aside
 
 __all__ = ["PromptRequest", "model_in", "read_request", "recognise_surface"]
 
-_markers_of, _flags_of = attrgetter("markers"), attrgetter("flags")
+_markers_of = attrgetter("markers")
 _MODEL_IN_PATH = re.compile(r"/(?:models?|tunedModels|endpoints)/([^/:]+(?::\d+)?)")
 _BEDROCK_MODEL = re.compile(r"/model/([^/]+)/(?:converse|invoke)[a-z-]*$")
 
@@ -48,7 +48,6 @@ class PromptRequest:
 
     __slots__ = (
         "_blocks",
-        "_flags",
         "_markers",
         "_reading",
         "body",
@@ -99,7 +98,6 @@ class PromptRequest:
             self.content_bytes = self.totals.bytes[-1]
         self._blocks: Blocks | None = None
         self._markers: tuple[Marker, ...] | None = None
-        self._flags: tuple[str, ...] | None = None
 
     @property
     def by_reference(self) -> bool:
@@ -155,12 +153,7 @@ class PromptRequest:
     @property
     def flags(self) -> tuple[str, ...]:
         """What the body holds that strict readers refuse or hide, sorted (`strings.Flag`)."""
-        if self._flags is None:
-            found = set(self._reading.envelope.flags)
-            for placed in self.groups:
-                found.update(*map(_flags_of, placed.elements))
-            self._flags = tuple(sorted(str(flag) for flag in found))
-        return self._flags
+        return tuple(sorted(map(str, self._reading.flags)))
 
     def _find_markers(self) -> Iterator[Marker]:
         marker = self._reading.envelope.marker

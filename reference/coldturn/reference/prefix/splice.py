@@ -8,20 +8,29 @@ stands behind those values, everything around is known.
 
 from __future__ import annotations
 
+from array import array
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain, islice
 from operator import attrgetter
 
 from coldturn.reference.prefix import slicing
 from coldturn.reference.prefix.elements import Element
 from coldturn.reference.prefix.errors import UnreadableBodyError
 from coldturn.reference.prefix.model import Surface
-from coldturn.reference.prefix.reading import PlacedGroup, Reading, count_leading, read_body, read_elements
+from coldturn.reference.prefix.reading import (
+    PlacedGroup,
+    Reading,
+    count_leading,
+    flags_in,
+    places,
+    read_body,
+    read_elements,
+)
 from coldturn.reference.prefix.recognise import Told, surface_of_tool
 from coldturn.reference.prefix.repeats import Run, changed_runs
+from coldturn.reference.prefix.strings import Flag
 
 MOST_RECENT = 4
 """Bodies that are held so that a next one may go on from them: enough for a few sessions that interleave."""
@@ -141,13 +150,27 @@ def _with_changes(
         now[placed.group.key] = _changed(placed, inside, moved) if inside else _moved(placed, moved)
         moved = inside[-1].run.moved if inside else moved
     groups = tuple(now.get(placed.group.key, placed) for placed in reading.groups)
-    first = _first_in_render_order(
-        reading.groups, {order[number].group.key: changes[number] for number in changes}
-    )
-    told = islice(chain.from_iterable(one.elements for one in groups), first, None)
-    behind = tuple(map(_content_of, told))
-    totals = reading.totals.replaced(first, behind)
-    return Reading(reading.envelope, groups, reading.contents[:first] + behind, totals.bytes[-1], totals)
+    first = _first_in_render_order(reading.groups, {order[at].group.key: changes[at] for at in changes})
+    behind = tuple(map(_content_of, _from(groups, first)))
+    contents = reading.contents[:first] + behind
+    flags = _flags(reading, groups, changes)
+    return Reading(reading.envelope, groups, contents, reading.totals.replaced(first, behind), flags)
+
+
+def _from(groups: Iterable[PlacedGroup], first: int) -> Iterator[Element]:
+    """The elements from one on, counted over all groups."""
+    for placed in groups:
+        yield from placed.elements[first:]
+        first = max(first - len(placed.elements), 0)
+
+
+def _flags(
+    reading: Reading, groups: Sequence[PlacedGroup], changes: Mapping[int, Sequence[_Change]]
+) -> frozenset[Flag]:
+    if reading.flags:
+        # What they are of may be gone.
+        return reading.envelope.flags.union(*(flags_in(placed.elements) for placed in groups))
+    return flags_in(element for inside in changes.values() for one in inside for element in one.added)
 
 
 def _first_in_render_order(groups: Sequence[PlacedGroup], changes: Mapping[str, Sequence[_Change]]) -> int:
@@ -164,13 +187,13 @@ def _first_in_render_order(groups: Sequence[PlacedGroup], changes: Mapping[str, 
 def _changed(placed: PlacedGroup, changes: Sequence[_Change], moved: int) -> PlacedGroup:
     """A group with changes inside, which as a whole has moved by so many bytes."""
     elements: tuple[Element, ...] = ()
-    offsets: tuple[int, ...] = ()
+    offsets = places(())
     shift, at, by = placed.shift + moved, 0, 0
     for change in changes:
         run = change.run
         elements += placed.elements[at : run.first] + change.added
         offsets += _by(placed.offsets[at : run.first], by)
-        offsets += tuple(start - shift for start, _ in change.spans)
+        offsets += places(start - shift for start, _ in change.spans)
         at, by = run.behind, run.moved - moved
     elements += placed.elements[at:]
     offsets += _by(placed.offsets[at:], by)
@@ -178,8 +201,8 @@ def _changed(placed: PlacedGroup, changes: Sequence[_Change], moved: int) -> Pla
     return PlacedGroup(placed.group, placed.listed, elements, offsets, leading, shift)
 
 
-def _by(offsets: tuple[int, ...], by: int) -> tuple[int, ...]:
-    return tuple(offset + by for offset in offsets) if by else offsets
+def _by(offsets: array[int], by: int) -> array[int]:
+    return places(offset + by for offset in offsets) if by else offsets
 
 
 def _moved(placed: PlacedGroup, by: int) -> PlacedGroup:

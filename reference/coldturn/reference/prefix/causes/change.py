@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -59,26 +60,29 @@ class Pair:
     before: PromptRequest | None = None
 
     @cached_property
-    def was(self) -> list[bytes]:
+    def was(self) -> Sequence[bytes]:
         """The digest of every block of the parent; `now` likewise, of the child."""
         return self.parent.lazy_blocks.digests()
 
     @cached_property
-    def now(self) -> list[bytes]:
+    def now(self) -> Sequence[bytes]:
         """The digest of every block of the child."""
         return self.child.lazy_blocks.digests()
 
     def parent_indices(self, *zones: Zone) -> list[int]:
         """Indices of the parent's stable blocks in `zones`, in render order."""
-        return [index for index in self.parent.lazy_blocks.within(zones) if index < self.stable_end]
+        found = self.parent.lazy_blocks.within(zones)
+        return found[: bisect_left(found, self.stable_end)]
 
     def child_indices(self, *zones: Zone) -> list[int]:
         """Indices of the child's blocks in `zones`, in render order."""
         return self.child.lazy_blocks.within(zones)
 
 
-def at(every: Sequence[bytes], indices: Iterable[int]) -> list[bytes]:
-    """The digests of some blocks."""
+def at(every: Sequence[bytes], indices: Sequence[int]) -> Sequence[bytes]:
+    """The digests of some blocks, whose indices rise."""
+    if indices and indices[-1] - indices[0] + 1 == len(indices):
+        return every[indices[0] : indices[-1] + 1]
     return [every[index] for index in indices]
 
 

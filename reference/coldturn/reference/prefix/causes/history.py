@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -90,7 +91,8 @@ def read_history(pair: Pair) -> History:
     """Align the two histories: by digest, and what is left by kind, call id and role."""
     was = pair.parent_indices(Zone.HISTORY, Zone.TRANSIENT)
     end = max(stable_end(pair.child.blocks), pair.common)
-    now = [index for index in pair.child_indices(Zone.HISTORY, Zone.TRANSIENT) if index < end]
+    every = pair.child_indices(Zone.HISTORY, Zone.TRANSIENT)
+    now = every[: bisect_left(every, end)]
     old, new = at(pair.was, was), at(pair.now, now)
     found = grown_gaps(old, new)
     last = found[-1] if found else Gap(len(was), len(was), len(now), len(now))

@@ -88,6 +88,8 @@ def _between(pair: Pair) -> list[tuple[str, bool]]:
     found: list[tuple[str, bool]] = []
     pieces = pair.child.lazy_blocks.pieces()
     for block in map(pieces.__getitem__, pair.child_indices(Zone.HISTORY)):
+        if block.kind is BlockKind.TEXT:
+            continue
         sure = _discovery(block, calls)
         if sure is not None and block.kind is BlockKind.TOOL_CALL and block.call_id:
             calls[block.call_id] = sure
@@ -106,8 +108,6 @@ def _discovery(block: Piece, calls: dict[str, bool]) -> bool | None:
         return None if named is None else _names_discovery(readable(named[1]))
     if block.kind is BlockKind.TOOL_CALL and block.name:
         return _names_discovery(block.name)
-    if block.kind is BlockKind.TEXT:
-        return None
     head = block.facts.header + block.facts.content[:200]
     return (
         True if b"tool_search" in head or b"tool_reference" in head or b"additional_tools" in head else None
