@@ -12,7 +12,13 @@ from coldturn.analysis.estimates.ruleset import EntryModel
 from coldturn.analysis.verdicts.findings import beside, beside_text, placeless
 from coldturn.analysis.verdicts.model import Case, Named, tokens_words
 from coldturn.analysis.verdicts.placement import placement_causes
-from coldturn.analysis.verdicts.readable import Readable, nothing_yet, parent_tokens, readable_of
+from coldturn.analysis.verdicts.readable import (
+    Readable,
+    earlier_bytes,
+    nothing_yet,
+    parent_tokens,
+    readable_of,
+)
 from coldturn.analysis.verdicts.reasoning import loses_reasoning
 from coldturn.analysis.verdicts.serving import serving_causes
 from coldturn.analysis.verdicts.settings import Changed, changed_settings, kept_bytes
@@ -223,7 +229,8 @@ def _of_settings(case: Case, settings: list[tuple[Changed, Named]], options: Pai
     changed, first = settings[0]
     others = tuple(beside(named) for _, named in settings[1:])
     kept = kept_bytes(case.child, changed.tiers or ())
-    readable = readable_of(case, kept)
+    readable = readable_of(case, kept, earlier=True)
+    first = _went_back(case, first, kept, readable)
     read = case.now.usage.read
     lost = estimate_tokens(first.lost_bytes) if readable is None else readable.lost_estimated
     if readable is not None and not readable.whole_estimated:
@@ -238,6 +245,19 @@ def _of_settings(case: Case, settings: list[tuple[Changed, Named]], options: Pai
         lost = EstimatedTokens(0)
     found = placeless(case.child.labels.turn, first, Zone.SETTINGS, lost, options)
     return _reported(case, replace(found, alongside=others), readable)
+
+
+def _went_back(case: Case, named: Named, kept: int, readable: Readable | None) -> Named:
+    """With what is left where an earlier request had the same settings: lost is what came since."""
+    alone = readable_of(case, kept)
+    if alone is None or readable is None or readable.left_estimated <= alone.left_estimated:
+        return named
+    evidence = (
+        f"{named.evidence}; an earlier request with the same settings left "
+        f"{tokens_words(readable.left_estimated)} that can still be read (estimated)"
+    )
+    size = min(case.stable_bytes, case.child.content_bytes)
+    return replace(named, evidence=evidence, lost_bytes=max(size - max(kept, earlier_bytes(case)), 0))
 
 
 def _reported(case: Case, found: Finding, readable: Readable | None) -> Finding:

@@ -6,7 +6,7 @@ Looked at when a request breaks, and only then: remembering a request costs noth
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 from operator import is_
@@ -15,7 +15,7 @@ from typing import TypeAlias
 from coldturn.analysis.estimates.layout import setting
 from coldturn.analysis.estimates.ruleset import EntryModel
 from coldturn.analysis.verdicts.model import Known
-from coldturn.analysis.verdicts.settings import PATHS
+from coldturn.analysis.verdicts.settings import AFFINITY, HEADERS, PATHS, names_cache, value_of
 from coldturn.reference.prefix.elements import Content
 from coldturn.reference.prefix.request import PromptRequest
 from coldturn.traces.exchange import Exchange
@@ -26,16 +26,28 @@ MOST_REQUESTS = 64
 _Scope: TypeAlias = tuple[object, ...]
 _NAMES = (*PATHS["cache_key_changed"], *PATHS["scope_changed"])
 """Settings by which a request may go to a cache of its own."""
+_HEADERS = frozenset(name for name, cause in HEADERS.items() if cause in AFFINITY)
 _MODELS = frozenset({EntryModel.LONGEST_PREFIX, EntryModel.WHOLE_UNITS})
 
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """A request as what stands at its beginning, and what says which cache it went to."""
+    """A request as what stands at its beginning, and what says which cache it went to.
+
+    Attributes:
+        started: Epoch seconds; None when unknown.
+        ttl: Seconds that what it left is kept; None when nobody says.
+    """
 
     contents: Sequence[Content]
     settings: Mapping[str, bytes]
     headers: tuple[tuple[str, str], ...]
+    started: float | None = None
+    ttl: float | None = None
+
+    def lives_at(self, now: float | None) -> bool:
+        """Whether what it left is still kept, as far as times tell."""
+        return now is None or self.started is None or self.ttl is None or now - self.started <= self.ttl
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,18 +79,36 @@ class Earlier:
         return self.request.totals.bytes[longest]
 
     def _goes_together(self, one: Beginning) -> bool:
-        """Whether both went to one cache, under settings that it does not key on."""
+        """Whether both went to one cache, alike in the settings it keys on, and the older is still kept."""
         tiers = self.known.parameters.tiers
         names = (*_NAMES, *tiers.tools, *tiers.system, *tiers.messages)
-        return one.headers == self.own.headers and (
-            one.settings == self.own.settings
-            or all(setting(one.settings, name) == setting(self.own.settings, name) for name in names)
+        return (
+            one.headers == self.own.headers
+            and one.lives_at(self.own.started)
+            and (
+                one.settings == self.own.settings
+                or all(setting(one.settings, name) == setting(self.own.settings, name) for name in names)
+            )
         )
 
     def _shared(self, one: Beginning) -> int:
         common = len(tuple(takewhile(bool, map(is_, one.contents, self.own.contents))))
         whole = self.known.model is EntryModel.WHOLE_UNITS
         return common if not whole or common == len(one.contents) else 0
+
+
+def own_cache(
+    request: PromptRequest, headers: Iterable[tuple[str, str]], known: Known
+) -> tuple[tuple[str, object], ...]:
+    """What names the cache that a request goes to, besides host and model; empty for most."""
+    settings = request.settings
+    found: list[tuple[str, object]] = [
+        (path, value)
+        for path in _NAMES
+        if path in settings and names_cache(known, path) and (value := value_of(settings, path)) is not None
+    ]
+    found += [(name, value) for name, value in headers if name in _HEADERS and names_cache(known, name)]
+    return tuple(found)
 
 
 @dataclass(slots=True)
@@ -88,7 +118,7 @@ class Beginnings:
     _held: dict[_Scope, deque[Beginning]] = field(default_factory=dict)
 
     def observe(
-        self, exchange: Exchange, request: PromptRequest, known: Known, *, served: bool
+        self, exchange: Exchange, request: PromptRequest, known: Known, *, ttl: float | None, served: bool
     ) -> Earlier | None:
         """Take the next request.
 
@@ -96,6 +126,7 @@ class Beginnings:
             exchange: As recorded.
             request: The request.
             known: Rules of its cache.
+            ttl: Seconds that it asked to be kept; None for the rules' own.
             served: Whether it was answered; one that was not leaves nothing.
 
         Returns:
@@ -111,7 +142,13 @@ class Beginnings:
         held = self._held.get(scope)
         if held is None:
             held = self._held[scope] = deque(maxlen=MOST_REQUESTS)
-        own = Beginning(request.contents, request.settings, tuple(exchange.request_headers))
+        own = Beginning(
+            request.contents,
+            request.settings,
+            tuple(exchange.request_headers),
+            exchange.started,
+            parameters.ttl if ttl is None else ttl,
+        )
         if served:
             held.append(own)
         return Earlier(request, own, held, known)

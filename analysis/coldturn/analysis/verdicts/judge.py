@@ -19,11 +19,11 @@ from coldturn.analysis.sources import was_refused
 from coldturn.analysis.verdicts.aliases import aliases_of
 from coldturn.analysis.verdicts.cached_content import by_cached_content
 from coldturn.analysis.verdicts.combine import combined
-from coldturn.analysis.verdicts.earlier import Beginnings, Earlier
+from coldturn.analysis.verdicts.earlier import Beginnings, Earlier, own_cache
 from coldturn.analysis.verdicts.entry_book import EntryBook, Look, Places
 from coldturn.analysis.verdicts.image_detail import told_by_detail
 from coldturn.analysis.verdicts.model import Case, Known, Sent, Thresholds
-from coldturn.analysis.verdicts.rulebook import Rulebook, host_of
+from coldturn.analysis.verdicts.rulebook import Rulebook
 from coldturn.analysis.verdicts.serving import upstream_of
 from coldturn.analysis.verdicts.settings import are_equal
 from coldturn.analysis.verdicts.vendor import with_vendor
@@ -71,7 +71,7 @@ class Judge:
     thresholds: Thresholds = field(default_factory=Thresholds)
     caches: NamedCaches = field(default_factory=NamedCaches)
     _sent: OrderedDict[int, Sent] = field(default_factory=OrderedDict)
-    _books: dict[tuple[str, str, str, str], EntryBook] = field(default_factory=dict)
+    _books: dict[tuple[object, ...], EntryBook] = field(default_factory=dict)
     _beginnings: Beginnings = field(default_factory=Beginnings)
 
     def observe(
@@ -99,13 +99,13 @@ class Judge:
         known = self.rulebook.known(request, exchange.url)
         places = look = None
         served = not was_refused(exchange)
-        earlier = self._beginnings.observe(exchange, request, known, served=served)
+        ttl = request_ttl(request, known.parameters) if known.parameters.ttls else None
+        earlier = self._beginnings.observe(exchange, request, known, ttl=ttl, served=served)
         if known.model is EntryModel.WRITTEN_ENTRIES and request.previous_response_id is None:
             places, look = self._book(exchange, request, known).observe(
                 request, exchange.started, exchange.answered, served=served
             )
         before = None if parent is None else self._sent.get(parent)
-        ttl = request_ttl(request, known.parameters) if known.parameters.ttls else None
         sent = Sent(
             known=known,
             model=request.model,
@@ -176,7 +176,13 @@ class Judge:
         return None if told is None else replace(told, aliases=aliases_of(told.cause, told.zone))
 
     def _book(self, exchange: Exchange, request: PromptRequest, known: Known) -> EntryBook:
-        key = (exchange.source, request.surface.value, host_of(exchange.url), request.model or "")
+        key = (
+            exchange.source,
+            request.surface.value,
+            known.host,
+            request.model or "",
+            own_cache(request, exchange.request_headers, known),
+        )
         book = self._books.get(key)
         if book is None:
             book = self._books[key] = EntryBook(known.parameters)

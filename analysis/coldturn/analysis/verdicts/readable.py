@@ -41,9 +41,10 @@ def readable_of(case: Case, kept_bytes: int, *, earlier: bool = False) -> Readab
     if whole is None:
         return None
     if not case.same_cache:
-        return Readable(EstimatedTokens(whole), EstimatedTokens(0))
-    left = whole if kept_bytes >= case.stable_bytes and not _is_written(case) else _left(case, kept_bytes)
-    size = _earlier_bytes(case) if earlier else 0
+        kept_bytes = left = 0
+    else:
+        left = whole if kept_bytes >= case.stable_bytes and not _is_written(case) else _left(case, kept_bytes)
+    size = earlier_bytes(case) if earlier else 0
     if size > kept_bytes:
         more, read = _left_by_earlier(case, size), case.now.usage.read
         if read is None or read >= more:
@@ -120,11 +121,12 @@ def _left(case: Case, kept_bytes: int) -> int:
             return 0
 
 
-def _earlier_bytes(case: Case) -> int:
+def earlier_bytes(case: Case) -> int:
     """Content bytes that any earlier request left to be read: with markers, those of the deepest entry."""
     if not _is_written(case):
         return case.earlier_bytes
-    return 0 if case.look is None or case.look.hit is None else case.look.hit.bytes
+    hit, now = None if case.look is None else case.look.hit, case.now.started
+    return 0 if hit is None or hit.expired(now) or hit.early(now) else hit.bytes
 
 
 def _left_by_earlier(case: Case, size: int) -> int:

@@ -9,7 +9,7 @@ import msgspec
 
 from coldturn.analysis.estimates.layout import setting
 from coldturn.analysis.estimates.ruleset import Parameters, Placement
-from coldturn.analysis.verdicts.model import Case, Sent
+from coldturn.analysis.verdicts.model import Case, Known, Sent
 from coldturn.reference.prefix.model import Zone
 from coldturn.reference.prefix.request import PromptRequest
 
@@ -104,7 +104,8 @@ _DEFAULTS: Mapping[str, frozenset[bytes]] = {
 
 _PARALLEL = "disable_parallel_tool_use"
 _IMAGES = "@images"
-_AFFINITY = frozenset({"cache_key_changed", "scope_changed"})
+AFFINITY = frozenset({"cache_key_changed", "scope_changed"})
+"""Causes by which a request may go to another cache."""
 _OWN_CACHE = frozenset(
     {"cache_salt", "cachedContent", "openai-organization", "openai-project", "organization", "project"}
 )
@@ -167,6 +168,19 @@ def kept_bytes(request: PromptRequest, tiers: tuple[str, ...]) -> int:
     return request.totals.bytes[elements]
 
 
+def names_cache(known: Known, key: str) -> bool:
+    """Whether a key or session id is known to lead to a cache of its own."""
+    if key in _OWN_CACHE:
+        return True
+    return known.rules is not None and known.parameters.placement is not Placement.ANTHROPIC
+
+
+def value_of(settings: Mapping[str, bytes], path: str) -> bytes | None:
+    """A setting as compact JSON; None where it is left out, or says what leaving it out says too."""
+    value = setting(settings, path)
+    return None if value in _DEFAULTS.get(path, ()) else value
+
+
 def _model(case: Case) -> Iterator[Changed]:
     was, now = case.was, case.now
     if case.parent.model != case.child.model:
@@ -183,7 +197,7 @@ def _body(case: Case) -> Iterator[Changed]:
         for path in paths:
             if was.get(first := path.partition(".")[0]) == now.get(first):
                 continue
-            before, after = _value(was, path), _value(now, path)
+            before, after = value_of(was, path), value_of(now, path)
             if before != after:
                 yield from _at(case, cause, path, before, after)
 
@@ -227,19 +241,14 @@ def _tiers(case: Case, cause: str, path: str) -> tuple[str, ...] | None:
     found = () if case.known.rules is None else _listed(case.known.parameters, asked)
     if found:
         return found
-    if case.known.rules is None or cause in _AFFINITY or cause == "betas_changed":
+    if case.known.rules is None or cause in AFFINITY or cause == "betas_changed":
         return _affinity(case, cause, path)
     return ()
 
 
 def _affinity(case: Case, cause: str, key: str) -> tuple[str, ...] | None:
     """What another place to be served costs: everything, where a provider is known to go by this key."""
-    if key in _OWN_CACHE:
-        return TIERS
-    rules = case.known.rules
-    if cause not in _AFFINITY or rules is None or case.known.parameters.placement is Placement.ANTHROPIC:
-        return None
-    return TIERS
+    return TIERS if (cause in AFFINITY or key in _OWN_CACHE) and names_cache(case.known, key) else None
 
 
 def _listed(parameters: Parameters, path: str) -> tuple[str, ...]:
@@ -253,11 +262,6 @@ def _listed(parameters: Parameters, path: str) -> tuple[str, ...]:
 
 def _covers(name: str, path: str) -> bool:
     return name == path or path.startswith(f"{name}.") or path.endswith(f".{name}")
-
-
-def _value(settings: Mapping[str, bytes], path: str) -> bytes | None:
-    value = setting(settings, path)
-    return None if value in _DEFAULTS.get(path, ()) else value
 
 
 def _parallel_only(before: bytes | None, after: bytes | None) -> str | None:
