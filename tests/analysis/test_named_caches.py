@@ -68,6 +68,11 @@ def test_without_reported_usage_the_input_is_the_cache_and_what_is_sent() -> Non
     assert 7_021 < row.input_estimated < 7_040
 
 
+def test_no_more_is_read_than_was_counted() -> None:
+    [row] = report([making(), asking(read=5_000, whole=5_000)]).requests
+    assert (row.read_estimated, row.ceiling_estimated) == (5_000, 5_000)
+
+
 def test_a_cache_of_which_no_size_was_told_is_estimated_from_what_was_put_in() -> None:
     [row] = report([making(tokens=None), replace(asking(), response_body=None)]).requests
     assert row.read_estimated == 7_003

@@ -134,6 +134,9 @@ def test_a_cache_that_is_named_no_more() -> None:
 
 def test_beginning_to_name_one_breaks_nothing() -> None:
     assert findings(making(), asking(None, TALK[0], read=0), asking("cachedContents/a", *TALK, at=2.0)) == []
+    said = {"systemInstruction": {"parts": [{"text": "Be brief, and say no more than you are asked."}]}}
+    moved = asking(None, *TALK, read=0, **said), asking("cachedContents/a", *TALK, "Fine.", at=2.0)
+    assert findings(making(), *moved) == []
 
 
 @pytest.mark.parametrize(
@@ -152,6 +155,13 @@ def test_a_request_that_is_refused_since_its_cache_is_over(
     assert (found.cause, found.verdict, found.lost_tokens_estimated) == ("cached_content_expired", verdict, 0)
     assert words in str(found.evidence)
     assert found.confidence == "observed"
+
+
+def test_without_times_and_usage_a_deletion_still_tells() -> None:
+    first = asking("cachedContents/a", TALK[0], at=None, read=None, whole=None)
+    refused = asking("cachedContents/a", *TALK, at=None, status=403)
+    found = finding(making(at=None), first, deleting(), refused)
+    assert (found.cause, found.confidence) == ("cached_content_expired", "observed")
 
 
 def test_a_request_that_is_refused_for_another_reason_is_not_said_to_be_late() -> None:

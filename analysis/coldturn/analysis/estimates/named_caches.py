@@ -115,7 +115,7 @@ class NamedCaches:
             if call.action is CacheAction.DELETED:
                 if known is not None:
                     known.resource = replace(known.resource, deleted=True, ended=exchange.started)
-            elif known is None or call.action is CacheAction.MADE:
+            elif known is None:
                 self._add(key, call, exchange)
             elif call.action is CacheAction.RENEWED:
                 known.renewals += 1
