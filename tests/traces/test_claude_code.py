@@ -204,6 +204,40 @@ def test_behind_a_compaction_the_summary_is_the_history() -> None:
     assert Zone.HISTORY not in found[1].parts_missing
 
 
+def compacted(*more: dict[str, Any], logical: str = "u9") -> list[Exchange]:
+    """Two calls, a full compaction, and what follows it."""
+    return calls(
+        asked("u1", None, "What was asked at the beginning, with all that was needed for it."),
+        said("a1", "u1", "m1", text("The first answer, which says what was found.")),
+        asked("u2", "a1", "And what else is there to be found?"),
+        said("a2", "u2", "m2", text("The second answer, which says all that is left.")),
+        asked("u9", "a2", "/compact", isVisibleInTranscriptOnly=True),
+        line("c1", None, "system", subtype="compact_boundary", logicalParentUuid=logical),
+        asked("c2", "c1", "This session is being continued. It was about this.", isCompactSummary=True),
+        said("a3", "c2", "m3", text("on")),
+        *more,
+    )
+
+
+def test_the_first_call_behind_a_compaction_goes_on_from_the_last_one_before() -> None:
+    found = compacted(asked("u4", "a3", "more"), said("a4", "u4", "m4", text("yes")))
+    assert [one.compacted_from for one in found] == [None, None, found[1].entry, None]
+    explained = explain(found)
+    [lineage] = explained.lineages
+    [broken] = lineage.breaks
+    assert (broken.cause, broken.verdict.value, broken.planned) == ("compaction", "planned", True)
+    assert (broken.request, broken.parent, lineage.requests) == (2, 1, 4)
+    assert broken.confidence == "observed"
+    assert lineage.verdicts == {"cold_start": 1, "intact": 2, "planned": 1}
+
+
+def test_a_compaction_whose_beginning_is_not_in_the_file_links_nothing() -> None:
+    for logical in ("elsewhere", "c1"):
+        found = compacted(logical=logical)
+        assert [one.compacted_from for one in found] == [None, None, None]
+        assert len(explain(found).lineages) == 2
+
+
 def test_what_a_compaction_kept_stands_behind_its_summary() -> None:
     kept = {"preservedMessages": {"anchorUuid": "c2", "uuids": ["u2", "a2"]}}
     found = calls(
@@ -218,6 +252,8 @@ def test_what_a_compaction_kept_stands_behind_its_summary() -> None:
     )
     texts = [[block["text"] for block in one["content"]] for one in messages(found[2])]
     assert texts == [["summary", "late"], ["kept"], ["on"]]
+    assert found[2].compacted_from == found[1].entry
+    assert [one.cause for one in explain(found).breaks] == ["compaction"]
 
 
 def test_what_never_went_to_the_model_is_no_call_and_no_history() -> None:

@@ -138,6 +138,26 @@ def test_a_compaction_replaces_the_history() -> None:
     assert Zone.HISTORY in second.parts_missing
 
 
+def test_the_first_call_behind_a_compaction_goes_on_from_the_last_one_before() -> None:
+    kept = [asked("A summary of what was said in many words before this.")["payload"]]
+    compacted = {"type": "compacted", "payload": {"message": "", "replacement_history": kept}}
+    content = rollout(
+        MODEL, asked("What was asked at the beginning, with all that was needed."), said("An answer."),
+        counted(100, 100, 0), compacted, counted(130, 30, 0), asked("go on"), said("c"), counted(200, 100, 0),
+        asked("and on"), said("d"), counted(320, 120, 0),
+    )  # fmt: skip
+    calls = [one for one in read_records(content, name="r.jsonl") if isinstance(one, Exchange)]
+    assert [one.compacted_from for one in calls] == [None, calls[0].entry, None]
+    [lineage] = explain(calls).lineages
+    [broken] = lineage.breaks
+    assert (broken.cause, broken.verdict.value, broken.request, broken.parent) == (
+        "compaction",
+        "planned",
+        1,
+        0,
+    )
+
+
 def test_turns_that_were_taken_back_are_gone() -> None:
     back = {"type": "event_msg", "payload": {"type": "thread_rolled_back", "num_turns": 1}}
     found = read(

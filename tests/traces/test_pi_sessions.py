@@ -119,6 +119,20 @@ def test_behind_a_summary_stands_what_it_kept() -> None:
     )  # fmt: skip
     texts = [block["text"] for one in body(found[2])["messages"] for block in one["content"]]
     assert texts == ["so far", "kept", "b", "on"]
+    assert [one.compacted_from for one in found] == [None, None, found[1].entry]
+    assert [(one.cause, one.planned, one.parent) for one in explain(found).breaks] == [
+        ("compaction", True, 1)
+    ]
+
+
+def test_only_the_first_call_behind_a_compaction_goes_on_from_one_before_it() -> None:
+    found = read(
+        asked("q", id="1"), said(text("a"), id="2", parentId="1"),
+        {"type": "compaction", "id": "5", "parentId": "2", "summary": "so far"},
+        asked("on", id="6", parentId="5"), said(text("c"), id="7", parentId="6"),
+        asked("and", id="8", parentId="7"), said(text("d"), id="9", parentId="8"),
+    )  # fmt: skip
+    assert [one.compacted_from for one in found] == [None, found[0].entry, None]
 
 
 def test_an_answer_that_was_broken_off_is_not_sent_back_and_counts_when_it_was_billed() -> None:

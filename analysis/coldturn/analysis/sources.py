@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from coldturn.reference.prefix.errors import UnreadableBodyError
+from coldturn.reference.prefix.model import NO_LABELS, Labels
 from coldturn.reference.prefix.request import PromptRequest, read_request
 from coldturn.reference.prefix.strings import Flag
 from coldturn.reference.wire import decode_reply
@@ -16,6 +17,7 @@ from coldturn.reference.wire.model import Reply
 from coldturn.traces.exchange import EntryError, Exchange, ExchangeKind
 
 _BAD_REQUEST = 400
+_COMPACTED = Labels(compacted=True)
 
 Note: TypeAlias = Callable[[str, int | None, str, str | None], None]
 """Takes source, entry, message and slug of what cannot be read."""
@@ -52,7 +54,9 @@ class SourceState:
         if item.kind is not ExchangeKind.MODEL:
             return None
         try:
-            request = read_request(item.request_body, url=item.url, fidelity=item.fidelity)
+            request = read_request(
+                item.request_body, url=item.url, fidelity=item.fidelity, labels=_labels(item)
+            )
         except UnreadableBodyError as error:
             self.failed += 1
             note(item.source, item.entry, str(error), error.slug)
@@ -76,6 +80,28 @@ class SourceState:
         count = len(self.undated)
         entries = "its time is" if count == 1 else f"the times of {count} entries from here on are"
         return f"{entries} no moment that a clock shows; read as if none had been recorded"
+
+
+@dataclass(slots=True)
+class Conversations:
+    """Requests of agents' sessions that later ones go on from though no byte tells: behind a compaction."""
+
+    _placed: dict[tuple[str, int], int] = field(default_factory=dict)
+
+    def parent_of(self, exchange: Exchange) -> int | None:
+        """Index of the request that an exchange goes on from; None where its source tells none."""
+        earlier = exchange.compacted_from
+        return None if earlier is None else self._placed.get((exchange.source, earlier))
+
+    def note(self, exchange: Exchange, index: int) -> None:
+        """Remember the index under which a request was placed."""
+        # Only sessions, which keep no whole requests, tell of compactions.
+        if exchange.parts_missing:
+            self._placed[exchange.source, exchange.entry] = index
+
+
+def _labels(exchange: Exchange) -> Labels:
+    return NO_LABELS if exchange.compacted_from is None else _COMPACTED
 
 
 NO_TEXT = "its body holds bytes that are no UTF-8, which providers refuse; they are compared as they stand"

@@ -57,6 +57,8 @@ class Exchange:
             (`CACHE_HEADERS`); others are not kept.
         parts_missing: Zones that were sent and that the source did not keep, such as a transcript's tools and
             system text. They are unknown, never empty: a change in them cannot be seen.
+        compacted_from: Of the first request behind a compaction that a source marks (a summary took the place
+            of the history) the `entry` of the last one in front of it.
     """
 
     source: str
@@ -75,6 +77,7 @@ class Exchange:
     undated: bool = False
     parts_missing: frozenset[Zone] = frozenset()
     request_headers: tuple[tuple[str, str], ...] = ()
+    compacted_from: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,14 @@ from coldturn.analysis.estimates.estimator import RequestEstimator
 from coldturn.analysis.estimates.named_caches import State
 from coldturn.analysis.estimates.report import RequestEstimate
 from coldturn.analysis.fidelity import lowest
-from coldturn.analysis.sources import NO_TEXT, SourceState, holds_no_text, reply_of, was_refused
+from coldturn.analysis.sources import (
+    NO_TEXT,
+    Conversations,
+    SourceState,
+    holds_no_text,
+    reply_of,
+    was_refused,
+)
 from coldturn.analysis.verdicts.handoff import Handoffs
 from coldturn.analysis.verdicts.judge import Judge, Observed
 from coldturn.analysis.verdicts.vendor import unmatched
@@ -79,6 +86,7 @@ class Explainer:
     _lineages: Lineages = field(default_factory=Lineages)
     _handoffs: Handoffs = field(default_factory=Handoffs)
     _by_id: dict[tuple[object, str], LineageReport] = field(default_factory=dict)
+    _conversations: Conversations = field(default_factory=Conversations)
     _unknown_caches: set[str] = field(default_factory=set)
     _numbers: array[int] = field(default_factory=lambda: array("L"))
     _sources: dict[str, SourceState] = field(default_factory=dict)
@@ -127,7 +135,13 @@ class Explainer:
     def _place(self, exchange: Exchange, request: PromptRequest, number: int) -> None:
         reply = reply_of(exchange, request)
         key = (exchange.source, request.provider, request.surface)
-        placed = self._lineages.place(request, key=key, response_id=reply.response_id if reply else None)
+        placed = self._lineages.place(
+            request,
+            key=key,
+            response_id=reply.response_id if reply else None,
+            parent=self._conversations.parent_of(exchange),
+        )
+        self._conversations.note(exchange, placed.index)
         self._numbers.append(number)
         lineage = self._lineage(key, placed, exchange, request)
         lineage.requests += 1

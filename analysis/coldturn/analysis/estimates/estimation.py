@@ -13,7 +13,7 @@ from coldturn.analysis.estimates.registry import CannotEvaluateError
 from coldturn.analysis.estimates.report import EstimateReport, Flag, RequestEstimate, Told
 from coldturn.analysis.estimates.ruleset import Parameters
 from coldturn.analysis.estimates.shares import WHOLE, Event, Rest, Share, Spool, merged
-from coldturn.analysis.sources import SourceState, reply_of, was_refused
+from coldturn.analysis.sources import Conversations, SourceState, reply_of, was_refused
 from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.reference.prefix.lineage import Lineages
 from coldturn.reference.prefix.request import PromptRequest
@@ -41,6 +41,7 @@ class Estimation:
     _place: int = 0
     _plateaus: PlateauCounter = field(default_factory=PlateauCounter)
     _lineages: Lineages = field(default_factory=Lineages)
+    _conversations: Conversations = field(default_factory=Conversations)
     _sources: dict[str, SourceState] = field(default_factory=dict)
 
     def add(self, item: Exchange | EntryError | UsageRecord) -> None:
@@ -142,7 +143,13 @@ class Estimation:
     def _take(self, exchange: Exchange, request: PromptRequest, number: int) -> None:
         reply = reply_of(exchange, request)
         key = (exchange.source, request.provider, request.surface)
-        placed = self._lineages.place(request, key=key, response_id=reply.response_id if reply else None)
+        placed = self._lineages.place(
+            request,
+            key=key,
+            response_id=reply.response_id if reply else None,
+            parent=self._conversations.parent_of(exchange),
+        )
+        self._conversations.note(exchange, placed.index)
         # Counts need little memory: every pass follows them, and one tells.
         counted = exchange.parts_missing
         mine = self.share.first if counted else self.share.has(scope_key(exchange, request))

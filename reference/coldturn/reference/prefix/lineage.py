@@ -72,6 +72,7 @@ class Lineages:
         response_id: str | None = None,
         conversation: str | None = None,
         cache_key: str | None = None,
+        parent: int | None = None,
     ) -> Placement:
         """Find a request's parent and remember the request.
 
@@ -81,37 +82,41 @@ class Lineages:
             response_id: Id of the response it got, which a later `previous_response_id` may name.
             conversation: Conversation id, when known.
             cache_key: Cache key, when it is not in the body.
+            parent: `Placement.index` of the request that it continues, where more than bytes tells that.
         """
         key = (key, request.surface)
         identity = (conversation, request.model, cache_key or request.settings.get("prompt_cache_key"))
-        parent, shared = self._parent(request, key, identity)
+        found, shared = self._parent(request, key, identity, parent)
         index = self._count
         self._count += 1
         node = Node(
             index=index,
             key=key,
             request=request.without_body(),
-            lineage=parent.lineage if parent else _name(request, index),
+            lineage=found.lineage if found else _name(request, index),
             identity=identity,
             response_id=response_id,
         )
         before = None
-        if isinstance(parent, Node):
-            before = parent.parent.request if parent.parent is not None else None
-            node.continues(parent, shared)
+        if isinstance(found, Node):
+            before = found.parent.request if found.parent is not None else None
+            node.continues(found, shared)
         self._store.add(node)
         return Placement(
             index=index,
-            parent=parent.request if isinstance(parent, Node) else None,
-            parent_index=parent.index if parent else None,
+            parent=found.request if isinstance(found, Node) else None,
+            parent_index=found.index if found else None,
             lineage=node.lineage,
-            evicted=isinstance(parent, Forgotten),
+            evicted=isinstance(found, Forgotten),
             before=before,
         )
 
     def _parent(
-        self, request: PromptRequest, key: Hashable, identity: Identity
+        self, request: PromptRequest, key: Hashable, identity: Identity, declared: int | None
     ) -> tuple[Node | Forgotten | None, int]:
+        known = None if declared is None else self._store.pool(key).nodes.get(declared)
+        if known is not None:
+            return known, 0
         name = request.previous_response_id or request.conversation
         named = self._store.named(key, name) if name is not None else None
         if named is not None:

@@ -97,6 +97,7 @@ class Labels:
         tiers: Connection -> how its tools stand in the prompt (``direct``, ``facade``, ``search``...).
         turn: Index of the turn, when known.
         step: Index of the step within the turn, when known.
+        compacted: Whether a summary took the place of the history on purpose: a compaction that is planned.
     """
 
     zones: Mapping[str, Zone] = field(default_factory=dict)
@@ -106,6 +107,7 @@ class Labels:
     tiers: Mapping[str, str] = field(default_factory=dict)
     turn: int | None = None
     step: int | None = None
+    compacted: bool = False
 
 
 NO_LABELS = Labels()

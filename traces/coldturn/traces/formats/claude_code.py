@@ -8,12 +8,12 @@ lines it is split into.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import IO
 
 from coldturn.reference.prefix.model import Surface, Zone
 from coldturn.traces.exchange import EntryError
-from coldturn.traces.formats.claude_history import Conversations, Entry
+from coldturn.traces.formats.claude_history import Conversations, Entry, History
 from coldturn.traces.formats.model import Format, Head, Layout, Record
 from coldturn.traces.formats.sessions import (
     NOT_KEPT,
@@ -33,6 +33,7 @@ from coldturn.traces.slices import NotJsonError, array_parts
 _SYNTHETIC = "<synthetic>"
 """The model of replies that Claude Code made up itself."""
 
+_BOUNDARY = "compact_boundary"
 _NOT_SENT = ("isApiErrorMessage", "isVisibleInTranscriptOnly")
 
 
@@ -72,9 +73,10 @@ def read(stream: IO[bytes], name: str) -> Iterator[Record]:
             _note(replies, found.message, line)
         if "compactMetadata" in line.members:
             _keep(conversations, line)
+    compactions = _Compactions(conversations)
     for message, reply in replies.items():
         if reply.model != _SYNTHETIC:
-            yield _call(message, reply, conversations).exchange(name)
+            yield _call(message, reply, compactions).exchange(name)
 
 
 def _entry(line: SessionLine) -> Entry | None:
@@ -88,7 +90,8 @@ def _entry(line: SessionLine) -> Entry | None:
         return None
     role = line.text("type") or ""
     if role not in ("user", "assistant") or not _is_sent(line):
-        return Entry(line.entry, uuid, line.text("parentUuid"), "", None, ())
+        logical = line.text("logicalParentUuid") if line.text("subtype") == _BOUNDARY else None
+        return Entry(line.entry, uuid, line.text("parentUuid"), "", None, (), logical=logical)
     message = members_of(line.members.get("message"))
     blocks = _blocks(message.get("content"))
     own = text_of(message.get("id")) or line.text("requestId") or uuid
@@ -145,9 +148,26 @@ def _note(replies: dict[str, _Reply], message: str, line: SessionLine) -> None:
     )
 
 
-def _call(message: str, reply: _Reply, conversations: Conversations) -> SessionCall:
-    lines = conversations.reply(message)
-    history = conversations.before(lines)
+@dataclass(slots=True)
+class _Compactions:
+    """Tells of each compaction which call is the first behind it, and which the last in front of it."""
+
+    conversations: Conversations
+    _passed: set[str] = field(default_factory=set)
+
+    def before(self, history: History) -> int | None:
+        """Entry of the last call in front of the compaction that a history begins with; told once."""
+        boundary = history.boundary
+        if boundary is None or boundary.uuid in self._passed:
+            return None
+        self._passed.add(boundary.uuid)
+        message = self.conversations.reply_before(boundary)
+        return None if message is None else self.conversations.reply(message)[0].entry
+
+
+def _call(message: str, reply: _Reply, compactions: _Compactions) -> SessionCall:
+    lines = compactions.conversations.reply(message)
+    history = compactions.conversations.before(lines)
     content = list_of([block for line in lines for block in line.blocks])
     answer = [
         ("id", to_json(message)),
@@ -167,6 +187,7 @@ def _call(message: str, reply: _Reply, conversations: Conversations) -> SessionC
         started=history.sent,
         missing=NOT_KEPT if history.whole else NOT_KEPT | {Zone.HISTORY},
         request_id=reply.request_id,
+        compacted_from=compactions.before(history),
     )
 
 

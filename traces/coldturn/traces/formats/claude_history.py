@@ -24,6 +24,7 @@ class Entry:
         blocks: Content blocks, each as JSON.
         time: Epoch seconds, when it was written.
         results: Whether it holds results of tools.
+        logical: Of a line that marks a compaction, the last line in front of it; such a line has no parent.
     """
 
     entry: int
@@ -34,6 +35,7 @@ class Entry:
     blocks: tuple[bytes, ...]
     time: float | None = None
     results: bool = False
+    logical: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +46,13 @@ class History:
         messages: Each as JSON.
         sent: When the last of them was written; None without a time.
         whole: False when a line in front of the first is not in the file.
+        boundary: The compaction that it begins with, if it does.
     """
 
     messages: Sequence[bytes]
     sent: float | None
     whole: bool
+    boundary: Entry | None = None
 
 
 @dataclass(slots=True)
@@ -120,7 +124,19 @@ class Conversations:
         messages = [*latest.messages[:kept], *_merged(self._completed(chain, begin))]
         self._latest = _Latest(chain, latest.places, messages, whole)
         sent = messages[-1].time if messages else None
-        return History([one.as_json() for one in messages], sent, whole)
+        boundary = chain[0] if chain and chain[0].logical is not None else None
+        return History([one.as_json() for one in messages], sent, whole, boundary)
+
+    def reply_before(self, boundary: Entry) -> str | None:
+        """The latest reply in front of a compaction; None when it is not in the file."""
+        uuid, passed = boundary.logical, set[str]()
+        while uuid is not None and uuid not in passed:
+            passed.add(uuid)
+            line = self._lines.get(uuid)
+            if line is None or line.message is not None:
+                return None if line is None else line.message
+            uuid = line.parent
+        return None
 
     def _walk(self, uuid: str | None, message: str | None) -> tuple[list[Entry], int, bool]:
         """From `uuid` back to a line of the latest chain.

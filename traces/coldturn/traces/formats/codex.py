@@ -71,7 +71,10 @@ class _Item:
 
 @dataclass(slots=True)
 class _Rollout:
-    """The conversation so far. Items from `_counted` on belong to the call whose count is to come."""
+    """The conversation so far. Items from `_counted` on belong to the call whose count is to come.
+
+    `_latest` is the entry of the latest call with items, `_compacted_from` the same once it was compacted.
+    """
 
     name: str
     _items: list[_Item] = field(default_factory=list)
@@ -81,6 +84,8 @@ class _Rollout:
     _total: object = None
     _calls: int = 0
     _whole: bool = True
+    _latest: int | None = None
+    _compacted_from: int | None = None
 
     def take(self, line: SessionLine) -> Record | None:
         """Take the next line; a call when this is its count.
@@ -139,6 +144,7 @@ class _Rollout:
             raw = [object_of(("type", b'"message"'), ("role", b'"user"'), ("content", content))]
         self._items = [_item(line, one, members_of(one)) for one in raw]
         self._counted = len(self._items)
+        self._compacted_from = self._latest
 
     def _count(self, line: SessionLine, info: dict[str, bytes]) -> Record | None:
         """A call, if this counts one: the same count is told again when limits change."""
@@ -156,6 +162,7 @@ class _Rollout:
             return self._numbers(line, usage)
         call = self._call(begin, usage)
         self._counted = len(self._items)
+        self._latest, self._compacted_from = call.entry, None
         return call.exchange(self.name)
 
     def _call(self, begin: int, usage: dict[str, bytes]) -> SessionCall:
@@ -171,6 +178,7 @@ class _Rollout:
             started=max((item.time for item in asked if item.time is not None), default=None),
             missing=missing if self._whole else missing | {Zone.HISTORY},
             instructions=self._instructions,
+            compacted_from=self._compacted_from,
         )
 
     def _numbers(self, line: SessionLine, usage: dict[str, bytes]) -> UsageRecord:

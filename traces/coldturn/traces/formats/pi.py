@@ -13,7 +13,7 @@ from typing import IO, Any
 from coldturn.reference.prefix.model import Surface
 from coldturn.reference.tokens import ReportedTokens
 from coldturn.traces.classify import instant
-from coldturn.traces.exchange import EntryError
+from coldturn.traces.exchange import EntryError, Exchange
 from coldturn.traces.formats.model import Format, Head, Layout, Record
 from coldturn.traces.formats.pi_messages import Written, assembled, reply, write
 from coldturn.traces.formats.sessions import SessionCall, SessionLine, count_of, loose, session_lines, text_of
@@ -58,11 +58,13 @@ class _Node:
         parent: Place of the line in front of it; -1 without one.
         message: What it adds, in pi's form.
         kept: Of a summary: the place of the first line that it leaves standing.
+        call: Entry of the call that it answers.
     """
 
     parent: int
     message: dict[str, Any] | None = None
     kept: int | None = None
+    call: int | None = None
     written: dict[Surface, Written] = field(default_factory=dict)
 
     def write(self, surface: Surface) -> Written | None:
@@ -82,6 +84,7 @@ class _Session:
     _nodes: list[_Node] = field(default_factory=list)
     _places: dict[str, int] = field(default_factory=dict)
     _calls: int = 0
+    _passed: set[int] = field(default_factory=set)
 
     def take(self, line: SessionLine) -> Record | None:
         """Take the next line: a call when it is an answer, an error when it cannot be read."""
@@ -93,6 +96,7 @@ class _Session:
         found = None
         if message is not None and message["role"] == "assistant":
             found = self._answered(line, message, node.parent)
+            node.call = line.entry if isinstance(found, Exchange) else None
         if kind == "compaction":
             node.message, node.kept = _summary(line), self._kept(line)
         elif kind in ("branch_summary", "custom_message"):
@@ -122,7 +126,8 @@ class _Session:
         start = line.time() if start is None else start
         if surface is None:
             return self._numbers(line, message, counts, start)
-        history = [node.write(surface) for node in self._context(parent)]
+        path, at = self._path(parent)
+        history = [node.write(surface) for node in self._context(path, at)]
         return SessionCall(
             entry=line.entry,
             surface=surface,
@@ -130,16 +135,29 @@ class _Session:
             parts=assembled(surface, [one for one in history if one is not None]),
             answer=reply(surface, message, counts),
             started=start,
+            compacted_from=self._compacted_from(path, at),
         ).exchange(self.name)
 
-    def _context(self, place: int) -> Sequence[_Node]:
-        """The lines that a request holds: from the first one, or from the latest summary on."""
+    def _path(self, place: int) -> tuple[list[int], int | None]:
+        """The lines up to a place, and where among them the latest summary of a compaction stands."""
         path: list[int] = []
         while place >= 0:
             path.append(place)
             place = self._nodes[place].parent
         path.reverse()
-        at = next((at for at in range(len(path) - 1, -1, -1) if self._nodes[path[at]].kept is not None), None)
+        summaries = (at for at in range(len(path) - 1, -1, -1) if self._nodes[path[at]].kept is not None)
+        return path, next(summaries, None)
+
+    def _compacted_from(self, path: Sequence[int], at: int | None) -> int | None:
+        """Of the first call behind a compaction the entry of the last one in front of it."""
+        if at is None or path[at] in self._passed:
+            return None
+        self._passed.add(path[at])
+        calls = (self._nodes[place].call for place in reversed(path[:at]))
+        return next((call for call in calls if call is not None), None)
+
+    def _context(self, path: Sequence[int], at: int | None) -> Sequence[_Node]:
+        """The lines that a request holds: from the first one, or from the latest summary on."""
         if at is None:
             return [self._nodes[one] for one in path]
         summary = self._nodes[path[at]]

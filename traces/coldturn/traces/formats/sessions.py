@@ -43,6 +43,7 @@ class SessionCall:
         answer: The reply in the provider's format, usage included.
         instructions: The system text as a JSON string, where the session kept it apart from the messages.
         request_id: The provider's, where it was kept.
+        compacted_from: Entry of the call in front of the compaction behind which this one is the first.
     """
 
     entry: int
@@ -54,6 +55,7 @@ class SessionCall:
     missing: frozenset[Zone] = NOT_KEPT
     instructions: bytes | None = None
     request_id: str | None = None
+    compacted_from: int | None = None
 
     def exchange(self, source: str) -> Exchange:
         """The call as a request that messages were kept of. Its address tells the format and no host."""
@@ -71,6 +73,7 @@ class SessionCall:
             fidelity=Fidelity.MESSAGES,
             headers=() if self.request_id is None else (("request-id", self.request_id),),
             parts_missing=self.missing,
+            compacted_from=self.compacted_from,
         )
 
     def _body(self) -> bytes:

@@ -35,7 +35,7 @@ def history_changes(pair: Pair) -> list[Change]:
     history = read_history(pair)
     if not history.found:
         return []
-    single = _cut_short(history) or _reordered(history)
+    single = _declared(history) or _cut_short(history) or _reordered(history)
     if single is not None:
         return [single]
     changes: list[Change] = []
@@ -57,6 +57,15 @@ def _without_forced_shapes(changes: Sequence[Change]) -> Iterator[Change]:
             yield replace(following, alongside=(*following.alongside, "content_shape"))
         else:
             yield change
+
+
+def _declared(history: History) -> Change | None:
+    """A compaction that the child's labels tell of: all that the parent held from there on gave way to it."""
+    first = history.found[0]
+    was, now = history.was[first.was_start :], history.now[first.now_start :]
+    if not history.pair.child.labels.compacted or not was or not now:
+        return None
+    return replace(_many(history, was, now, "compaction"), planned=True)
 
 
 def _cut_short(history: History) -> Change | None:
