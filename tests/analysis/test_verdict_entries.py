@@ -14,6 +14,7 @@ from analysis.verdict_pairs import (
     LONG,
     MARK,
     OPENAI,
+    VERTEX,
     chat,
     exchange,
     finding,
@@ -147,8 +148,37 @@ def test_a_break_of_a_prompt_that_nobody_keeps_is_still_a_break() -> None:
     """The same change costs once the conversation is longer, and a gate should say so before."""
     found = finding(*edited((CHAT, chat), "Short."))
     assert (found.verdict, found.readable_estimated) == (Verdict.BROKEN, 0)
-    assert found.lost_tokens_estimated == -(-found.lost_bytes // 4)
-    assert found.evidence == "below the 1,024-token minimum: costs nothing yet"
+    assert (found.lost_bytes, found.lost_tokens_estimated) == (361, 0)
+    assert found.evidence == (
+        "below the 1,024-token minimum: costs nothing yet, about 91 tokens (estimated) once it is kept"
+    )
+
+
+def test_a_break_of_an_unmarked_prompt_loses_nothing_yet() -> None:
+    found = finding(*(exchange(messages(f"{at}{LONG}", "a"), ANTHROPIC) for at in "AB"))
+    assert (found.verdict, found.readable_estimated, found.lost_tokens_estimated) == (Verdict.BROKEN, 0, 0)
+    assert "the older request wrote no entry: costs nothing yet, about 5,001 tokens" in (found.evidence or "")
+
+
+def test_what_nobody_keeps_is_not_lost_to_key_order_either() -> None:
+    """On Vertex AI the order of top-level keys is part of the key."""
+    body = messages("Short.", "a")
+    was = exchange(marked(body, -1), VERTEX)
+    now = exchange(dict(reversed(marked(messages("Short.", "a", "b"), -1).items())), VERTEX)
+    report = reported(was, now)
+    assert sum(row.lost_tokens_estimated for row in report.causes) == 0
+
+
+def test_shares_leave_out_what_lost_nothing() -> None:
+    """A short prompt's clock beside a long one's: the long one lost all that was lost."""
+    pairs = [
+        exchange(chat(f"Time: {time} {body}", "a", *more), CHAT, source=body[:5])
+        for body in ("Short.", LONG)
+        for time, more in (("10:01", ()), ("10:02", ("b", "c")))
+    ]
+    (row,) = reported(*pairs).causes
+    assert (row.cause, row.breaks, row.share) == ("clock_in_prefix", 2, 1.0)
+    assert row.lost_tokens_estimated == 4_992
 
 
 def test_without_rules_bytes_alone_decide() -> None:

@@ -110,8 +110,7 @@ def _weighed(case: Case, found: Finding, readable: Readable) -> Finding:
     """A text break with what it cost by the rules, and softened where that is nothing for sure."""
     read = case.now.usage.read
     if not readable.whole_estimated:
-        planned = found.verdict is Verdict.PLANNED
-        return found if read or planned else _explained(found, nothing_yet(case))
+        return found if read else _costs_nothing_yet(case, found)
     found = replace(found, lost_tokens_estimated=readable.lost_estimated)
     if found.verdict is Verdict.PLANNED:
         return found
@@ -126,6 +125,13 @@ def _weighed(case: Case, found: Finding, readable: Readable) -> Finding:
         return _harmless(found, evidence)
     # Within one step of an estimate nobody can tell whether a step ends in between.
     return _explained(found, _WITHIN_A_STEP)
+
+
+def _costs_nothing_yet(case: Case, found: Finding) -> Finding:
+    """A break of what nobody keeps: it loses nothing, and the same change will once something is kept."""
+    later = f"about {tokens_words(found.lost_tokens_estimated)} (estimated) once it is kept"
+    found = replace(found, lost_tokens_estimated=EstimatedTokens(0))
+    return _explained(found, f"{nothing_yet(case)}, {later}")
 
 
 def _explained(found: Finding, evidence: str) -> Finding:
@@ -186,9 +192,7 @@ def _lost_estimated(case: Case, first: Named, readable: Readable | None) -> Esti
     """What was not read though it might have been; nothing where nothing was kept."""
     if not first.counts:
         return EstimatedTokens(0)
-    whole = (
-        readable.whole_estimated if readable is not None and readable.whole_estimated else parent_tokens(case)
-    )
+    whole = parent_tokens(case) if readable is None else readable.whole_estimated
     return EstimatedTokens(max(whole - (case.now.usage.read or 0), 0))
 
 

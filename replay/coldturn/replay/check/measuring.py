@@ -174,6 +174,8 @@ def sentence_of(found: Finding) -> str:
     names = f" ({', '.join(found.names[:3])}{', ...' if len(found.names) > 3 else ''})" if found.names else ""
     cost = (
         f"{found.lost_bytes:,} bytes, about {found.lost_tokens_estimated:,} tokens (estimated), are sent anew"
+        if found.lost_tokens_estimated or found.readable_estimated != 0
+        else f"{found.lost_bytes:,} bytes are sent anew, which costs nothing yet"
     )
     what = (
         f"request {found.request} parts from request {found.parent} in {where}{place}: {found.cause}{names}"

@@ -126,11 +126,9 @@ def _lost(found: Finding) -> str:
     """Tokens first, since they are what is paid for; then the bytes, and where they begin."""
     if not found.lost_bytes and not found.lost_tokens_estimated:
         return f"nothing; the change is {found.delta_bytes:+,} bytes"
-    if costs_nothing_yet(found):
-        later = f"about {counted(found.lost_tokens_estimated, 'token')} (estimated) once it is kept"
-        return f"nothing yet, {later}: {_bytes(found)}{_change(found)}"
     if found.lost_bytes and not found.lost_tokens_estimated:
-        return f"nothing by the rules: {_bytes(found)}{_change(found)}"
+        nothing = "nothing yet" if costs_nothing_yet(found) else "nothing by the rules"
+        return f"{nothing}: {_bytes(found)}{_change(found)}"
     parts = [f"about {counted(found.lost_tokens_estimated, 'token')}"]
     if found.cost_amount_estimated:
         parts.append(money(found.cost_amount_estimated, found.currency))
@@ -144,7 +142,7 @@ def _lost(found: Finding) -> str:
 
 def costs_nothing_yet(found: Finding) -> bool:
     """Whether nothing could have been read by the rules, and no report denies it."""
-    tells = bool(found.lost_bytes and found.lost_tokens_estimated) and not found.read_reported
+    tells = bool(found.lost_bytes) and not found.lost_tokens_estimated and not found.read_reported
     return tells and found.readable_estimated == 0
 
 

@@ -41,13 +41,7 @@ def _totals(report: Report, rows: list[CauseRow]) -> Text:
             causes[row.cause] += row.breaks
         if len(rows) <= _FEW:
             line.append(" (" + ", ".join(f"{cause} {count}" for cause, count in causes.most_common()) + ")")
-        tokens = sum(row.lost_tokens_estimated for row in unplanned)
-        line.append(f", about {counted(tokens, 'token')} lost (estimated)")
-        early = [found for found in report.breaks if found.verdict.unplanned and costs_nothing_yet(found)]
-        if early:
-            line.append(
-                f", of which {sum(found.lost_tokens_estimated for found in early):,} cost nothing yet"
-            )
+        line.append(_lost(report, sum(row.lost_tokens_estimated for row in unplanned), breaks))
     others: Counter[Verdict] = Counter()
     for row in rows:
         if not row.verdict.unplanned:
@@ -55,6 +49,15 @@ def _totals(report: Report, rows: list[CauseRow]) -> Text:
     for verdict, count in others.items():
         line.append(f", {count} {WORDS[verdict]}")
     return line
+
+
+def _lost(report: Report, tokens: int, breaks: int) -> str:
+    """What unplanned breaks lost, and how many of them nothing, since nothing was kept."""
+    early = sum(found.verdict.unplanned and costs_nothing_yet(found) for found in report.breaks)
+    if early == breaks:
+        return ", nothing lost yet"
+    some = f", {early:,} of them {'costs' if early == 1 else 'cost'} nothing yet" if early else ""
+    return f", about {counted(tokens, 'token')} lost (estimated){some}"
 
 
 def _table(rows: list[CauseRow]) -> Iterator[Text]:
