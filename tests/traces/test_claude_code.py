@@ -238,6 +238,17 @@ def test_a_compaction_whose_beginning_is_not_in_the_file_links_nothing() -> None
         assert len(explain(found).lineages) == 2
 
 
+def test_a_compaction_in_front_of_which_lines_point_in_a_circle_links_nothing() -> None:
+    found = calls(
+        asked("x1", "x2", "round"),
+        asked("x2", "x1", "and round"),
+        line("c1", None, "system", subtype="compact_boundary", logicalParentUuid="x1"),
+        asked("c2", "c1", "summary", isCompactSummary=True),
+        said("a1", "c2", "m1", text("on")),
+    )
+    assert [one.compacted_from for one in found] == [None]
+
+
 def test_what_a_compaction_kept_stands_behind_its_summary() -> None:
     kept = {"preservedMessages": {"anchorUuid": "c2", "uuids": ["u2", "a2"]}}
     found = calls(
