@@ -156,8 +156,18 @@ def _rewrite(body: Body, history: str) -> None:
     body[history][5]["content"] = "something else"
 
 
+def _cut_short(body: Body, history: str) -> None:
+    del body[history][-4:]
+    body["tools"].append({**body["tools"][0], "description": "new"})
+
+
+def _between_equals(body: Body, history: str) -> None:
+    body[history][6:6] = [body[history][5]] * 2
+    body["tools"].append({**body["tools"][0], "description": "new"})
+
+
 @every_format
-@pytest.mark.parametrize("change", [_clock, _swap, _neighbours, _tool, _rewrite])
+@pytest.mark.parametrize("change", [_clock, _swap, _neighbours, _tool, _rewrite, _cut_short, _between_equals])
 def test_a_change_beside_an_appended_message_costs_no_full_reading(
     write: Callable[[list[str]], Body],
     change: Callable[[Body, str], None],
@@ -200,3 +210,11 @@ def test_a_text_that_became_another_type_is_read_in_full(system: object) -> None
             read_request(body)
     else:
         assert read_request(body).groups[0].group.key == "tools"
+
+
+def test_a_second_value_of_a_key_is_refused() -> None:
+    before = wire(anthropic(TEXTS))
+    body = before.replace(b'"10:01 rules"', b'"10:01 rules","more"')
+    assert splice(body, before, read_body(before, None, "")[0]) is None
+    with pytest.raises(UnreadableBodyError):
+        read_request(body)

@@ -66,7 +66,7 @@ def changed_runs(body: bytes, before: bytes, order: Sequence[PlacedGroup]) -> li
         last = repeats.last_run(changed, shift)
         if last is not None and last.behind - last.first <= _MOST_SKIPPED:
             return [*runs, last]
-        # A run that long hides repeated elements, unless all of them did change.
+        # A run that long may hide elements that are repeated.
         met = repeats.run_up_to_next(changed, shift)
         if met is None:
             return None if last is None else [*runs, last]
@@ -151,10 +151,12 @@ class _Repeats:
         group, first = place
         placed = self.order[group]
         start = placed.start(first) + shift
-        for last in range(first, min(first + _MOST_SKIPPED, len(placed.elements))):
+        end = len(placed.elements)
+        # The last of all, too: a list may have lost its end.
+        for last in dict.fromkeys((*range(first, min(first + _MOST_SKIPPED, end)), end - 1)):
             following = self._following(group, last)
             if following is None:
-                return None
+                break
             # With what stands between both, which is no value and stays as it is; between groups it is a key.
             next_placed, element = self.order[following[0]], following[1]
             known = next_placed.end(element) if following[0] == group else next_placed.start(element)
