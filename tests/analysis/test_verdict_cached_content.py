@@ -8,6 +8,7 @@ import pytest
 
 from analysis.gemini_caches import asking, deleting, making, renewing
 from analysis.verdict_pairs import finding, findings
+from coldturn.analysis.advise.advisor import advise
 from coldturn.analysis.breaks.explain import explain
 from coldturn.analysis.breaks.findings import Verdict
 from coldturn.reference.prefix.model import Zone
@@ -48,6 +49,13 @@ def test_a_cache_made_again_with_the_same_content_was_paid_again() -> None:
     assert (found.was, found.now) == ("cachedContents/a", B)
     assert found.evidence is not None
     assert "still lived when this one was made: 7,021 tokens paid for" in found.evidence
+
+
+def test_advice_knows_what_the_caches_hold() -> None:
+    log = [making(), asking("cachedContents/a", TALK[0]), making(B, at=40.0), asking(B, *TALK, at=50.0)]
+    advice = advise(lambda: log)
+    assert [one.cause for one in advice.remedies] == ["cached_content_changed"]
+    assert (advice.before.requests, advice.before.read) == (2, 14_042)
 
 
 def test_its_making_is_counted_once() -> None:
@@ -134,8 +142,11 @@ def test_a_cache_that_is_named_no_more() -> None:
 
 def test_beginning_to_name_one_breaks_nothing() -> None:
     assert findings(making(), asking(None, TALK[0], read=0), asking("cachedContents/a", *TALK, at=2.0)) == []
-    said = {"systemInstruction": {"parts": [{"text": "Be brief, and say no more than you are asked."}]}}
-    moved = asking(None, *TALK, read=0, **said), asking("cachedContents/a", *TALK, "Fine.", at=2.0)
+    said = {"parts": [{"text": "Be brief, and say no more than you are asked."}]}
+    moved = (
+        asking(None, *TALK, read=0, systemInstruction=said),
+        asking("cachedContents/a", *TALK, "Fine.", at=2.0),
+    )
     assert findings(making(), *moved) == []
 
 

@@ -19,7 +19,7 @@ from coldturn.analysis.estimates.registry import CannotEvaluateError
 from coldturn.analysis.sources import was_refused
 from coldturn.analysis.verdicts.remedies import ALL_REMEDIES
 from coldturn.reference.prefix.errors import ColdturnError
-from coldturn.traces.exchange import EntryError, Exchange
+from coldturn.traces.exchange import EntryError, Exchange, ExchangeKind
 
 _AS_SENT = "it holds what cannot be decoded, so no mend of it was simulated: it counts as it was sent"
 Estimators = Callable[[], RequestEstimator]
@@ -97,6 +97,9 @@ class Simulation:
 
     def add(self, item: Exchange | EntryError) -> None:
         """The next exchange of its source."""
+        if isinstance(item, Exchange) and item.kind is ExchangeKind.OTHER:
+            for trial in (self._before, *self._alone.values(), *([self._together] if self._together else ())):
+                trial.estimator.take_other(item)
         self._explainer.add(item)
 
     def fail(self, source: str, error: ColdturnError) -> None:
