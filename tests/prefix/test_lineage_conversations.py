@@ -98,8 +98,6 @@ def _placements(steps: Sequence[Step], most: int, *, indexed: bool, few: int) ->
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lineage_search, "MOST_LOOKS", 0 if indexed else 1 << 30)
         patch.setattr(lineage_index, "_FEW", few)
-        patch.setattr(lineage_index, "_GROWTH", 10 * most)
-        patch.setattr(lineage_index, "_MOST_EMPTY", 2)
         lineages, talks = Lineages(most_leaves=most, most_inner=most), Talks()
         found = []
         for step in steps:
@@ -149,7 +147,6 @@ def test_few_are_looked_at_however_many_conversations_there_are(monkeypatch: pyt
 
 def test_the_index_holds_no_chains_of_what_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lineage_search, "MOST_LOOKS", 0)
-    monkeypatch.setattr(lineage_index, "_MOST_EMPTY", 1 << 30)
     lineages = Lineages(most_leaves=5, most_inner=5)
     for number in range(60):
         texts = ["Same start.", f"Answer {number} of the model."][: number + 1]
@@ -160,4 +157,3 @@ def test_the_index_holds_no_chains_of_what_is_let_go(monkeypatch: pytest.MonkeyP
     chains = set(pool.index._chains.values())
     assert pool.index._chains.keys() == pool.nodes.keys()
     assert sum(len(chain.members) for chain in chains) == len(pool.nodes)
-    assert sum(len(chain.below) for chain in chains) <= len(pool.nodes)

@@ -1,252 +1,250 @@
-"""Which earlier requests share most with one, without a look at each: exact, by what each of them changed.
+"""Which earlier requests share most with one, without a look at each: exact, by sums over all at once.
 
-A request says what its parent says, with a few segments more or less. Those changes are listed by segment. So
-what a new request shares with every earlier one is a sum of changes along the trees, and only the changes of
-segments that it says itself are met: what all conversations have in common was said once, at a root.
+Requests that only go on from one another make up a chain (`lineage_chain`), of which the last one shares most
+with any other request. Which chains say a segment is a set of bits (`lineage_said`), so that what a request
+shares with every chain is summed in one go (`lineage_bits`), however many there are.
 
-Requests that only go on from their parents make up a chain (`lineage_chain`). A change holds for the chain
-from its place on, so that requests may be let go one by one without touching it.
+Where many chains share the same, as when requests have nothing in common but a template, the one that
+`Search` would choose among them is found by what the request begins with, by ids and by age.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections import Counter, defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import TypeAlias
 
-from coldturn.reference.prefix.difference import common_elements, extends
+from coldturn.reference.prefix import lineage_bits as bits
+from coldturn.reference.prefix.difference import extends
 from coldturn.reference.prefix.elements import Content
-from coldturn.reference.prefix.lineage_chain import Chain, Values
+from coldturn.reference.prefix.lineage_chain import Chain
 from coldturn.reference.prefix.lineage_node import Node
+from coldturn.reference.prefix.lineage_said import Said
 from coldturn.reference.prefix.request import PromptRequest
 
-_GROWTH = 100_000
-"""Changes up to which the index may grow before it is built anew; later on it may double."""
-_MOST_EMPTY = 200
-"""Chains of which nothing is kept, likewise."""
+Identity: TypeAlias = tuple[Hashable, ...]
+
 _FEW = 8
-"""Chains whose nodes are looked at one by one: up to so many looks cost less than sums of all changes."""
-
-
-class _Change(NamedTuple):
-    """How often a segment is said from `at` on, and how often before."""
-
-    chain: Chain
-    at: int
-    before: int
-    since: int
+"""Chains that are looked at one by one: up to so many looks cost less than sums over all."""
 
 
 class LineageIndex:
-    """Segment digest -> where in the trees the number of its occurrences changes.
+    """The chains that are kept, and what each of them says.
 
     Args:
         nodes: The nodes that are kept, parents before their children.
     """
 
-    def __init__(self, nodes: Callable[[], Iterable[Node]]) -> None:
-        self._nodes = nodes
-        self._changes: dict[bytes, _Change | list[_Change]] = {}
+    def __init__(self, nodes: Iterable[Node]) -> None:
+        self._said = Said()
         self._chains: dict[int, Chain] = {}
-        self._count = 0
-        self._empty = 0
-        self._limit = 0
-        self._limit_empty = 0
-        self._build()
+        self._by_place: list[Chain] = []
+        self._free: list[Chain] = []
+        self._known: dict[tuple[int, Hashable], int] = {}
+        self._tips: list[int] = []
+        self._ending: dict[tuple[int, Content], list[Node]] = {}
+        for node in nodes:
+            self.add(node)
 
     def add(self, node: Node) -> None:
-        """Note what a node says more or less often than its parent."""
-        self._add(node)
-        if self._count > self._limit:
-            self._build()
+        """Keep a node, which is later than all that are kept."""
+        chain = self._chains.get(node.parent.index) if node.parent is not None else None
+        if chain is not None and chain.takes(node):
+            self._forget_tip(chain)
+        else:
+            chain = self._begin(node)
+        self._said.say(chain.append(node), chain.bit)
+        self._chains[node.index] = chain
+        self._tips.append(node.index)
+        if node.request.contents:
+            self._ending.setdefault(_end(node), []).append(node)
 
     def release(self, node: Node) -> None:
-        """Let a node go; what it changed still holds for those behind it."""
+        """Let a node go."""
         chain = self._chains.pop(node.index)
-        chain.remove(node)
+        was_tip = chain.tip is node
+        if was_tip:
+            self._forget_tip(chain)
+        self._said.unsay(chain.remove(node), chain.bit)
         if not chain.members:
-            self._empty += 1
-            chain.leave()
+            self._end_chain(chain, node.identity)
+        elif was_tip:
+            insort(self._tips, chain.tip.index)
+        if node.request.contents:
+            ending = self._ending[_end(node)]
+            ending.remove(node)
+            if not ending:
+                del self._ending[_end(node)]
 
     def guess(self, request: PromptRequest) -> Node | None:
         """A node that may share much: the last of the chain that alone says what the request ends with."""
-        for digest, _ in _segments(reversed(request.contents)):
-            change = self._changes.get(digest)
-            if isinstance(change, _Change) and change.chain.members:
-                return change.chain.members[-1]
+        self._said.know(request.contents)
+        for part in self._said.parts(reversed(request.contents)):
+            if bits.is_single(part.chains):
+                return self._by_place[part.chains.bit_length() - 1].tip
         return None
 
     def rivals(self, request: PromptRequest, least: int) -> list[Node] | None:
         """The nodes that may be best of those that share at least so many bytes; None when these are many.
 
-        Such a node lacks no more than the rest of the request. So of any segments that are more than that
+        Such a node lacks no more than the rest of the request. So of any parts that are more than that
         together it says one; those that few chains say and that stand near the end tell most.
+
+        Args:
+            request: One that `guess` was asked about.
+            least: Content bytes.
         """
         missing = request.content_bytes - least
-        chains: dict[Chain, None] = {}
-        told = set[bytes]()
-        for digest, size in _segments(reversed(request.contents)):
-            changes = self._few_changes(digest)
-            if not changes or digest in told:
+        chains, told = 0, set[int]()
+        for part in self._said.parts(reversed(request.contents)):
+            if id(part) in told or part.chains.bit_count() > _FEW:
                 continue
-            told.add(digest)
-            missing -= size
-            _add_saying(changes, chains)
-            if len(chains) > _FEW:
+            told.add(id(part))
+            missing -= part.size
+            chains |= part.chains
+            if chains.bit_count() > _FEW:
                 return None
             if missing < 0:
-                return [node for one in chains if one.members for node in _foremost(one.members, request)]
+                return self._foremost(chains, request)
         return None
 
-    def _few_changes(self, digest: bytes) -> Sequence[_Change]:
-        """The changes of a segment; none when they are many."""
-        found = self._changes.get(digest, ())
-        if isinstance(found, _Change):
-            return (found,)
-        return found if len(found) <= _FEW else ()
-
-    def best(self, request: PromptRequest, least: int) -> tuple[int, list[Node]]:
+    def best(self, request: PromptRequest, least: int, identity: Identity) -> tuple[int, list[Node]]:
         """Content bytes that a request shares with those nodes that share most with it, and such nodes.
 
-        Nodes that share less than `least` are not looked for. Of nodes in one chain that share the same only
-        those are given that repeat most from the start: the latest that the request repeats in full, and the
-        latest of all.
+        Nodes that share less than `least` are not looked for. Of those that share the same at least the one
+        is given that repeats most from the start, of these one whose ids are the same (`same_ids`), of these
+        one that the request repeats in full, and of these the latest.
+
+        Args:
+            request: One that `guess` was asked about.
+            least: Content bytes.
+            identity: Of the request.
         """
-        if self._empty > self._limit_empty:
-            self._build()
-        values = Values(self._gains(request))
-        most, found = 0, list[Node]()
-        for run in values.runs(max(least, 1)):
-            if run.value < most:
+        most, chains = bits.greatest(bits.sums(self._said.weights(request.contents)))
+        if most < max(least, 1):
+            return 0, []
+        if chains.bit_count() > _FEW:
+            return most, self._chosen(chains, most, request, identity)
+        foremost = self._foremost(chains, request)
+        return most, [one for one in foremost if one is self._chains[one.index].tip or one.size == most]
+
+    def repeated(self, request: PromptRequest, least: int, behind: int) -> Node | None:
+        """The largest node of at least that size that the request repeats in full; of several the latest.
+
+        Args:
+            request: The request.
+            least: Content bytes.
+            behind: Index of a node; it and those before it are not looked at.
+        """
+        contents, sizes = request.contents, request.totals.bytes
+        found = None
+        for count in range(len(contents), max(bisect_left(sizes, least), 1) - 1, -1):
+            if (count, contents[count - 1]) in self._ending:
+                after = behind if found is None else found.index
+                found = next(self._ends(request, count, after), found)
+            if found is not None and sizes[count - 1] < found.size:
                 break
-            for members in values.members(run):
-                most = run.value
-                found += _foremost(members, request)
-        return most, found
+        return found
 
-    def _gains(self, request: PromptRequest) -> dict[Chain, dict[int, int]]:
-        """By chain and place: bytes that are shared from there on and were not before."""
-        sizes: dict[bytes, int] = {}
-        counts: dict[bytes, int] = {}
-        for digest, size in _segments(request.contents):
-            sizes[digest] = size
-            counts[digest] = counts.get(digest, 0) + 1
-        gains = defaultdict[Chain, dict[int, int]](dict)
-        changes_of = self._changes.get
-        for digest, count in counts.items():
-            found = changes_of(digest)
-            if found is None:
-                continue
-            for chain, at, before, since in found if isinstance(found, list) else (found,):
-                if (before < count or since < count) and not chain.gone:
-                    gain = min(count, since) - min(count, before)
-                    own = gains[chain]
-                    own[at] = own.get(at, 0) + gain * sizes[digest]
-        return gains
+    def _ends(self, request: PromptRequest, count: int, behind: int = -1) -> Iterator[Node]:
+        """Nodes behind an index that say just the request's first so many elements, the latest first."""
+        for node in reversed(self._ending.get((count, request.contents[count - 1]), ())):
+            if node.index <= behind:
+                return
+            if extends(node.request, request):
+                yield node
 
-    def _add(self, node: Node) -> None:
-        parent = node.parent
-        goes_on = parent is not None and extends(parent.request, node.request)
-        above = None if parent is None else self._chains[parent.index]
-        if (
-            above is not None
-            and parent is not None
-            and goes_on
-            and above.last == parent.index
-            and parent.identity == node.identity
-        ):
-            chain = above
-        else:
-            chain = Chain(node.index, above, parent.index if parent is not None else -1)
-        chain.append(node)
-        self._chains[node.index] = chain
-        once = _Change(chain, node.index, 0, 1)
-        for digest, before, since in self._changed(parent, node, goes_on=goes_on):
-            self._note(
-                digest, once if (before, since) == (0, 1) else once._replace(before=before, since=since)
+    def _foremost(self, chains: int, request: PromptRequest) -> list[Node]:
+        return [node for place in bits.members(chains) for node in self._by_place[place].foremost(request)]
+
+    def _chosen(self, chains: int, most: int, request: PromptRequest, identity: Identity) -> list[Node]:
+        """Of many chains whose last ones share the same: the node that ranks first is among those given.
+
+        A chain that repeats the first elements of the request says each of them, so the sets of those that do
+        come first; which of these say them at the start is looked at one by one.
+        """
+        contents = request.contents
+        steps = [(0, chains)]
+        for count, content in enumerate(contents, 1):
+            chains &= self._said.saying(content)
+            if not chains:
+                break
+            if content.size:
+                steps.append((count, chains))
+        for count, chains in reversed(steps):
+            tip = self._first_beginning(contents[:count], chains, identity)
+            if tip is not None:
+                return [tip, *self._whole(most, request, same_ids(tip.identity, identity), identity)]
+        return []
+
+    def _whole(
+        self, size: int, request: PromptRequest, same: tuple[bool, ...], identity: Identity
+    ) -> Iterator[Node]:
+        """The latest nodes of that size that the request repeats in full, with just these ids the same."""
+        sizes = request.totals.bytes
+        for count in range(bisect_left(sizes, size), bisect_right(sizes, size)):
+            ends = self._ends(request, count)
+            yield from islice((one for one in ends if same_ids(one.identity, identity) == same), 1)
+
+    def _first_beginning(self, start: Sequence[Content], chains: int, identity: Identity) -> Node | None:
+        """Of those of the chains that begin so: the last node of the one with the same ids, of the latest."""
+        alike = chains
+        for place, known in enumerate(identity):
+            if known is not None:
+                alike = alike & self._known.get((place, known), 0) or alike
+        beginning = (one for one in self._latest_first(alike) if one.request.contents[: len(start)] == start)
+        found = next(beginning, None)
+        if found is not None or alike == chains:
+            return found
+        others = self._latest_first(chains & ~alike)
+        return max(
+            (one for one in others if one.request.contents[: len(start)] == start),
+            key=lambda one: same_ids(one.identity, identity),
+            default=None,
+        )
+
+    def _latest_first(self, chains: int) -> Iterator[Node]:
+        """The last nodes of chains."""
+        if chains.bit_count() <= _FEW:
+            yield from sorted(
+                (self._by_place[place].tip for place in bits.members(chains)), key=_index, reverse=True
             )
-
-    def _note(self, digest: bytes, change: _Change) -> None:
-        self._count += 1
-        known = self._changes.setdefault(digest, change)
-        if isinstance(known, list):
-            known.append(change)
-        elif known is not change:
-            self._changes[digest] = [known, change]
-
-    def _changed(self, parent: Node | None, node: Node, *, goes_on: bool) -> Iterator[tuple[bytes, int, int]]:
-        """Segments that a node says more or less often than its parent: how often the parent, and itself."""
-        if parent is None:
-            for digest, count in _counted(node.request.contents).items():
-                yield digest, 0, count
             return
-        was, now = parent.request.contents, node.request.contents
-        if goes_on:
-            added = _counted(now[len(was) :])
-            known = added.keys() & self._changes.keys()
-            said = _counted(was, known) if known else {}
-            for digest, count in added.items():
-                before = said.get(digest, 0)
-                yield digest, before, before + count
-            return
-        old, new = Counter(was), Counter(now)
-        less, more = _counted((old - new).elements()), _counted((new - old).elements())
-        touched = less.keys() | more.keys()
-        said = _counted(was, touched)
-        for digest in touched:
-            before = said.get(digest, 0)
-            since = before + more.get(digest, 0) - less.get(digest, 0)
-            if before != since:
-                yield digest, before, since
+        for index in reversed(self._tips):
+            chain = self._chains[index]
+            if chain.bit & chains:
+                yield chain.tip
 
-    def _build(self) -> None:
-        self._changes.clear()
-        self._chains.clear()
-        self._count = self._empty = 0
-        for node in self._nodes():
-            self._add(node)
-        self._limit = max(_GROWTH, 2 * self._count)
-        self._limit_empty = max(_MOST_EMPTY, len({id(one) for one in self._chains.values()}))
+    def _begin(self, node: Node) -> Chain:
+        if self._free:
+            chain = self._free.pop()
+        else:
+            chain = Chain(1 << len(self._by_place))
+            self._by_place.append(chain)
+        for known in enumerate(node.identity):
+            self._known[known] = self._known.get(known, 0) | chain.bit
+        return chain
+
+    def _end_chain(self, chain: Chain, identity: Identity) -> None:
+        self._free.append(chain)
+        for known in enumerate(identity):
+            self._known[known] &= ~chain.bit
+            if not self._known[known]:
+                del self._known[known]
+
+    def _forget_tip(self, chain: Chain) -> None:
+        del self._tips[bisect_left(self._tips, chain.tip.index)]
 
 
-def _add_saying(changes: Sequence[_Change], chains: dict[Chain, None]) -> None:
-    """Add the chains in which a segment is said somewhere; when there are many, not all."""
-    places = {(one.chain, one.at): one.since for one in changes}
-    waiting = [(one.chain, one.at) for one in changes if one.since > one.before]
-    for chain, place in waiting:
-        chains[chain] = None
-        if len(chains) > _FEW:
-            return
-        waiting += [
-            (one, one.first) for one in chain.below if one.at >= place and places.get((one, one.first)) != 0
-        ]
+def same_ids(one: Identity, other: Identity) -> tuple[bool, ...]:
+    """Which of the ids are known and the same."""
+    return tuple(mine is not None and mine == theirs for mine, theirs in zip(one, other, strict=True))
 
 
-def _foremost(members: Sequence[Node], request: PromptRequest) -> Iterator[Node]:
-    """Of nodes each of which goes on from the one before: those that may repeat most from the start."""
-    latest = members[-1]
-    common = common_elements(latest.request, request)
-    whole = bisect_right(members, common, key=_elements)
-    if 0 < whole < len(members):
-        yield members[whole - 1]
-    yield latest
+def _end(node: Node) -> tuple[int, Content]:
+    return len(node.request.contents), node.request.contents[-1]
 
 
-def _elements(node: Node) -> int:
-    return len(node.request.contents)
-
-
-def _counted(contents: Iterable[Content], wanted: Container[bytes] | None = None) -> dict[bytes, int]:
-    counts: dict[bytes, int] = {}
-    for digest, _ in _segments(contents):
-        if wanted is None or digest in wanted:
-            counts[digest] = counts.get(digest, 0) + 1
-    return counts
-
-
-def _segments(contents: Iterable[Content]) -> Iterator[tuple[bytes, int]]:
-    for content in contents:
-        for facts in content.facts:
-            for segment in facts.segments:
-                yield segment.digest, segment.end - segment.start
+def _index(node: Node) -> int:
+    return node.index

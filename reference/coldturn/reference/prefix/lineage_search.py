@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable
+from itertools import islice
 from typing import TypeAlias
 
 from coldturn.reference.prefix.continuation import TRIVIAL_BYTES, says_again
 from coldturn.reference.prefix.difference import common_elements, extends
-from coldturn.reference.prefix.lineage_index import LineageIndex
+from coldturn.reference.prefix.lineage_digests import Digests
+from coldturn.reference.prefix.lineage_index import Identity, LineageIndex, same_ids
 from coldturn.reference.prefix.lineage_node import Forgotten, Node
 from coldturn.reference.prefix.lineage_store import Pool
 from coldturn.reference.prefix.model import Block
 from coldturn.reference.prefix.request import PromptRequest
 from coldturn.reference.prefix.shared import SMALL, Profile, alike_bytes, repeats_messages
+
+__all__ = ["Identity", "Search"]
 
 LEAST_SHARED = 0.2
 """Of the smaller request; below it a request starts a lineage of its own."""
@@ -21,8 +25,9 @@ LEAST_ALIKE = 0.5
 _MOST_ALIKE = 20
 MOST_LOOKS = 12
 """A search that took more is the last one without an index: up to so many looks cost less."""
+MOST_STEPS = 100
+"""The same for steps up the trees, of which most need no look."""
 
-Identity: TypeAlias = tuple[Hashable, ...]
 Rank: TypeAlias = tuple[int, tuple[bool, ...], bool, int]
 
 
@@ -37,21 +42,21 @@ class Search:
         self._best: Node | None = None
         self._rank: Rank | None = None
         self._shared = 0
+        self._steps = 0
 
-    def among(self, pool: Pool, forgotten: Iterable[Forgotten]) -> tuple[Node | Forgotten | None, int]:
+    def among(self, pool: Pool, forgotten: Digests) -> tuple[Node | Forgotten | None, int]:
         """The best parent, or None, and bytes of equal segments that both surely share.
 
         Args:
             pool: The nodes of a key.
-            forgotten: Requests of which digests are left, the latest first.
+            forgotten: Requests of the key of which digests are left.
         """
-        leaves = pool.latest_leaves()
         if pool.index is None:
-            for leaf in leaves:
+            for leaf in pool.latest_leaves():
                 self._climb(leaf)
-            if len(self._seen) > MOST_LOOKS:
+            if len(self._seen) > MOST_LOOKS or self._steps > MOST_STEPS:
                 pool.build_index()
-        elif not self._goes_on_from(leaves[0], pool.largest):
+        elif not self._goes_on_from(next(pool.latest_leaves(), None), pool.largest):
             self._take_best(pool.index)
         best: Node | Forgotten | None = self._best
         if self._best is not None and (since := self._repeated_since(self._best, pool)) is not None:
@@ -60,7 +65,7 @@ class Search:
             best = self._forgotten(forgotten) or best
         if best is not None and self._shared >= LEAST_SHARED * min(best.size, self._request.content_bytes):
             return best, self._shared
-        return self._alike(leaves), 0
+        return self._alike(pool.latest_leaves()), 0
 
     def _repeated_since(self, best: Node, pool: Pool) -> Node | None:
         """A later request that is repeated in full, as far as `best` or further, whose own turn was given up.
@@ -72,13 +77,21 @@ class Search:
         if common == len(best.request.contents):
             return None
         prefix = best.request.totals.bytes[common]
-        found, least = None, prefix
+        if pool.index is not None:
+            found = pool.index.repeated(self._request, prefix, best.index)
+        else:
+            found = self._repeated(pool, prefix, best.index)
+        return None if found is None or self._goes_on_with(best, common) else found
+
+    def _repeated(self, pool: Pool, least: int, behind: int) -> Node | None:
+        """What `LineageIndex.repeated` finds."""
+        found = None
         for node in reversed(pool.nodes.values()):
-            if node.index <= best.index:
+            if node.index <= behind:
                 break
             if node.size >= least and self._ends_like(node) and extends(node.request, self._request):
                 found, least = node, node.size + 1
-        return None if found is None or self._goes_on_with(best, common) else found
+        return found
 
     def _ends_like(self, node: Node) -> bool:
         """Whether a node's last element stands in the request too where it would if all of it did."""
@@ -101,9 +114,10 @@ class Search:
         """
         node, bound = leaf, self._look(leaf, leaf.size)
         while node.parent is not None:
-            least = self._shared
-            if node.largest_above < least or bound + node.missing_above < least:
+            most = min(node.largest_above, bound + node.missing_above)
+            if most < self._shared or (most == self._shared and self._wins_ties(node.index)):
                 return
+            self._steps += 1
             bound = self._look(node.parent, bound + node.missing)
             node = node.parent
 
@@ -117,7 +131,7 @@ class Search:
             for node in few:
                 self._look(node, node.size)
             return
-        self._shared, found = index.best(self._request, self._shared)
+        self._shared, found = index.best(self._request, self._shared, self._identity)
         self._best = max(found, key=self._ranked, default=None)
         self._rank = None
 
@@ -153,40 +167,44 @@ class Search:
     def _ranked(self, node: Node) -> Rank:
         common = common_elements(node.request, self._request)
         prefix = node.request.totals.bytes[common]
-        return prefix, self._same_ids(node), common == len(node.request.contents), node.index
+        return (
+            prefix,
+            same_ids(node.identity, self._identity),
+            common == len(node.request.contents),
+            node.index,
+        )
 
     def _may_win_tie(self, node: Node) -> bool:
         """Whether a node that shares no more than the best could still rank above it."""
-        highest = self._shared, self._same_ids(node), node.size == self._shared, node.index
-        return highest > self._best_rank()
+        same = same_ids(node.identity, self._identity)
+        return (self._shared, same, node.size == self._shared, node.index) > self._best_rank()
 
-    def _goes_on_from(self, latest: Node, largest: int) -> bool:
+    def _wins_ties(self, index: int) -> bool:
+        """Whether no node before that index that shares no more than the best could rank above it."""
+        known = tuple(one is not None for one in self._identity)
+        return self._best_rank() > (self._shared, known, True, index - 1)
+
+    def _goes_on_from(self, latest: Node | None, largest: int) -> bool:
         """Whether the latest leaf is repeated and wins against any node of at most that size."""
-        if not extends(latest.request, self._request):
+        if latest is None or not extends(latest.request, self._request):
             return False
         self._look(latest, latest.size)
-        known = tuple(one is not None for one in self._identity)
-        return self._shared >= largest and self._best_rank()[:3] == (self._shared, known, True)
+        return self._shared >= largest and self._wins_ties(latest.index + 1)
 
-    def _same_ids(self, node: Node) -> tuple[bool, ...]:
-        pairs = zip(node.identity, self._identity, strict=True)
-        return tuple(mine is not None and mine == other for mine, other in pairs)
-
-    def _forgotten(self, forgotten: Iterable[Forgotten]) -> Forgotten | None:
+    def _forgotten(self, forgotten: Digests) -> Forgotten | None:
         """The forgotten request that shares more than any that is kept, or None."""
         best = None
-        for one in forgotten:
-            if one.size > self._shared:
-                profile = self._profile = self._profile or Profile(self._request)
-                shared = profile.shared_with_digests(one.digests)
-                if shared > self._shared:
-                    best, self._shared = one, shared
+        for one in forgotten.sharing_more(self._request, self._shared):
+            profile = self._profile = self._profile or Profile(self._request)
+            shared = profile.shared_with_digests(one.digests)
+            if shared > self._shared:
+                best, self._shared = one, shared
         return best
 
-    def _alike(self, leaves: Sequence[Node]) -> Node | None:
+    def _alike(self, leaves: Iterable[Node]) -> Node | None:
         """A parent of a small prompt by what its blocks have in common at their ends."""
         best, most = None, 0
-        for leaf in leaves[:_MOST_ALIKE]:
+        for leaf in islice(leaves, _MOST_ALIKE):
             smaller = min(leaf.size, self._request.content_bytes)
             if smaller <= SMALL:
                 alike = alike_bytes(leaf.request, self._request)

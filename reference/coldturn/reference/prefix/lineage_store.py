@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Hashable, Iterator
 
 from coldturn.reference.prefix.difference import extends
+from coldturn.reference.prefix.lineage_digests import Digests
 from coldturn.reference.prefix.lineage_index import LineageIndex
 from coldturn.reference.prefix.lineage_node import Forgotten, Node
 
@@ -37,7 +38,7 @@ class Pool:
 
     def build_index(self) -> None:
         """Have an index from now on."""
-        self.index = LineageIndex(self.nodes.values)
+        self.index = LineageIndex(self.nodes.values())
 
     def release(self, node: Node) -> Node | None:
         """Let a node go; returns its parent when that is left without any child."""
@@ -49,9 +50,9 @@ class Pool:
         node.release()
         return None if parent is None or parent.children else parent
 
-    def latest_leaves(self) -> list[Node]:
+    def latest_leaves(self) -> Iterator[Node]:
         """The leaves, the latest first."""
-        return list(reversed(self._leaves.values()))
+        return reversed(self._leaves.values())
 
 
 class Store:
@@ -66,6 +67,7 @@ class Store:
         self._inner: OrderedDict[int, Node] = OrderedDict()
         self._pools: dict[Hashable, Pool] = {}
         self._forgotten: OrderedDict[int, tuple[Hashable, Forgotten]] = OrderedDict()
+        self._digests: dict[Hashable, Digests] = {}
         self._named: OrderedDict[tuple[Hashable, str], Node | Forgotten] = OrderedDict()
 
     def add(self, node: Node) -> None:
@@ -89,9 +91,12 @@ class Store:
             pool = self._pools[key] = Pool()
         return pool
 
-    def forgotten_of(self, key: Hashable) -> Iterator[Forgotten]:
-        """What is left of older requests of a key, the latest first."""
-        return (one for own, one in reversed(self._forgotten.values()) if own == key)
+    def forgotten_of(self, key: Hashable) -> Digests:
+        """What is left of older requests of a key."""
+        digests = self._digests.get(key)
+        if digests is None:
+            digests = self._digests[key] = Digests()
+        return digests
 
     def named(self, key: Hashable, name: str) -> Node | Forgotten | None:
         """The request that got the response of that id, or the latest one in the conversation of that id."""
@@ -122,9 +127,12 @@ class Store:
             parent = self._let_go(parent)
 
     def _keep_digests(self, node: Node) -> None:
-        self._forgotten[node.index] = node.key, Forgotten.of(node)
+        one = Forgotten.of(node)
+        self._forgotten[node.index] = node.key, one
+        self.forgotten_of(node.key).add(one)
         if len(self._forgotten) > MOST_FORGOTTEN:
-            self._forgotten.popitem(last=False)
+            key, oldest = self._forgotten.popitem(last=False)[1]
+            self.forgotten_of(key).remove(oldest)
 
     def _let_go(self, node: Node) -> Node | None:
         """Let a node go; returns its parent when nothing continues that any more."""
