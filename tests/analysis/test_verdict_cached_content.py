@@ -175,6 +175,14 @@ def test_without_times_and_usage_a_deletion_still_tells() -> None:
     assert (found.cause, found.confidence) == ("cached_content_expired", "observed")
 
 
+def test_a_first_request_that_is_refused_is_no_finding_and_is_told() -> None:
+    late = asking("cachedContents/a", TALK[0], at=100.0, status=403)
+    for end, how in (((), "at its end"), ((deleting(at=30.0),), "deleted")):
+        explained = explain([making(lives=60.0), *end, late])
+        assert explained.breaks == []
+        assert [how in one.message for one in explained.errors] == [True]
+
+
 def test_a_request_that_is_refused_for_another_reason_is_not_said_to_be_late() -> None:
     log = [making(), asking("cachedContents/a", TALK[0])]
     assert findings(*log, asking("cachedContents/a", *TALK, at=100.0, status=429)) == []

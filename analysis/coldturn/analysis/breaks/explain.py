@@ -15,7 +15,7 @@ from coldturn.analysis.breaks.findings import Finding, LineageReport, ReadError,
 from coldturn.analysis.breaks.pair import PairOptions
 from coldturn.analysis.breaks.settings import SettingsChange, changed_settings
 from coldturn.analysis.estimates.estimator import RequestEstimator
-from coldturn.analysis.estimates.named_caches import State
+from coldturn.analysis.estimates.named_caches import Naming, State
 from coldturn.analysis.estimates.report import RequestEstimate
 from coldturn.analysis.fidelity import lowest
 from coldturn.analysis.sources import (
@@ -151,8 +151,11 @@ class Explainer:
         parent = None if placed.parent_index is None else self._numbers[placed.parent_index]
         index = None if parent is None else placed.parent_index
         observed = self.judge.observe(exchange, request, reply, index=placed.index, parent=index)
-        self._note_unknown_cache(observed)
+        if observed.sent.naming is not None:
+            self._note_cache(observed, observed.sent.naming, parent)
         lineage.rules = observed.sent.known.name
+        if observed.sent.known.elsewhere:
+            lineage.rules_elsewhere[request.model or ""] = observed.sent.known.elsewhere
         found = self._judge(observed, number, lineage, parent, placed)
         self._handoffs.remember(observed, lineage.id, number)
         lineage.count(_verdict(found, placed))
@@ -164,14 +167,17 @@ class Explainer:
             )  # fmt: skip
             self.compared(seen)
 
-    def _note_unknown_cache(self, observed: Observed) -> None:
-        """Say once for each input that what an explicit cache holds is not known."""
-        naming, source = observed.sent.naming, observed.exchange.source
-        if naming is None or naming.state is not State.UNKNOWN or source in self._unknown_caches:
-            return
-        self._unknown_caches.add(source)
-        message = "names an explicit cache whose making is not recorded: what it holds is unknown"
-        self._note(source, observed.exchange.entry, message)
+    def _note_cache(self, observed: Observed, naming: Naming, parent: int | None) -> None:
+        """Say what no finding can: a cache is unknown (once for each input), or over for a first request."""
+        exchange, refused = observed.exchange, observed.sent.refused
+        if naming.state is State.UNKNOWN and exchange.source not in self._unknown_caches:
+            self._unknown_caches.add(exchange.source)
+            message = "names an explicit cache whose making is not recorded: what it holds is unknown"
+            self._note(exchange.source, exchange.entry, message)
+        elif naming.gone and refused and parent is None:
+            how = "deleted" if naming.state is State.DELETED else "at its end"
+            message = f"refused: the explicit cache that it names had been {how} before"
+            self._note(exchange.source, exchange.entry, message)
 
     def _judge(
         self, observed: Observed, number: int, lineage: LineageReport, parent: int | None, place: Placement
