@@ -72,7 +72,7 @@ def test_every_key_of_the_published_shape_is_there() -> None:
     (lineage,) = report["lineages"]
     assert set(lineage) == {
         *("id", "source", "provider", "surface", "model", "fidelity", "requests", "breaks", "tokens"),
-        *("settings_changed", "verdicts", "rules", "older", "vendor_only"),
+        *("settings_changed", "verdicts", "rules", "rules_elsewhere", "older", "vendor_only"),
     }
     assert set(lineage["tokens"]) == {
         *("input_reported", "read_reported", "input_estimated", "read_estimated", "ceiling_estimated"),

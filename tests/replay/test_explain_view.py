@@ -99,3 +99,21 @@ def test_diff_reads_pipes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         content = json.dumps(_chat(text, "a"))
         threading.Thread(target=(tmp_path / name).write_text, args=(content,), daemon=True).start()
     assert "clock_in_prefix" in _out(capsys, "diff", *pipes)
+
+
+def test_a_model_behind_a_gateway_is_told_its_rules_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gateway = "https://gateway.example/v1/chat/completions"
+    models = ("gpt-5.4", "gpt-5.5", "gpt-5.4", "of-nobody")
+    rows = [
+        {"url": gateway, "request": _chat(f"{LONG} {at}", "a", model=one)} for at, one in enumerate(models)
+    ]
+    log = _log(tmp_path / "a.jsonl", *rows)
+    out = _out(capsys, "explain", log)
+    told = [line for line in out.splitlines() if "no cache rules for" in line]
+    behind = "at this address; those of the API behind it may be --rules"
+    assert told == [f"  no cache rules for {one} {behind} openai-{one}" for one in ("gpt-5.4", "gpt-5.5")]
+    assert "no cache rules for" not in _out(capsys, "explain", log, "--rules", "openai-gpt-5.4")
+    lineages = json.loads(_out(capsys, "explain", log, "--json"))["lineages"]
+    assert lineages[0]["rules_elsewhere"] == {"gpt-5.4": ["openai-gpt-5.4"], "gpt-5.5": ["openai-gpt-5.5"]}

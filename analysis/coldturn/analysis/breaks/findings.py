@@ -187,6 +187,7 @@ class LineageReport:
         vendor_only: Misses that a provider diagnosed and no finding is held against.
         older: Name of the older one of two inputs that were compared; None in a recording.
         rules: Cache rules that judged its latest request; None where bytes alone did.
+        rules_elsewhere: Of models without rules at their host: names of those for the same format elsewhere.
     """
 
     id: str
@@ -201,6 +202,7 @@ class LineageReport:
     settings_changed: list[SettingsChange] = field(default_factory=list)
     verdicts: dict[Verdict, int] = field(default_factory=dict)
     rules: str | None = None
+    rules_elsewhere: dict[str, tuple[str, ...]] = field(default_factory=dict)
     older: str | None = None
     vendor_only: list[VendorWord] = field(default_factory=list)
 

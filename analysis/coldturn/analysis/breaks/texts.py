@@ -12,6 +12,7 @@ from coldturn.analysis.breaks.settings import SettingsChange, changed_settings
 from coldturn.analysis.fidelity import lowest
 from coldturn.analysis.sources import NO_TEXT, holds_no_text, reply_of
 from coldturn.analysis.verdicts.judge import Judge
+from coldturn.analysis.verdicts.model import Known
 from coldturn.reference.prefix.causes import compare
 from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.reference.prefix.model import Surface
@@ -71,7 +72,10 @@ def explain_pair(
     )
     if keys := changed_settings(parent, child):
         lineage.settings_changed.append(SettingsChange(1, 0, keys))
-    found, lineage.rules = _judged((older, parent), (newer, child), options, judge or Judge())
+    found, known = _judged((older, parent), (newer, child), options, judge or Judge())
+    lineage.rules = known.name
+    if known.elsewhere:
+        lineage.rules_elsewhere[child.model or ""] = known.elsewhere
     report = _report(lineage, parent, child, found)
     report.errors += [
         ReadError(one.source, one.entry, NO_TEXT)
@@ -115,14 +119,12 @@ def _compare(parent: PromptRequest, child: PromptRequest, options: PairOptions) 
 _Read: TypeAlias = tuple[Exchange, PromptRequest]
 
 
-def _judged(
-    older: _Read, newer: _Read, options: PairOptions, judge: Judge
-) -> tuple[Finding | None, str | None]:
+def _judged(older: _Read, newer: _Read, options: PairOptions, judge: Judge) -> tuple[Finding | None, Known]:
     """The finding of a pair, and the rules that judged it."""
     judge.observe(*older, reply_of(*older), index=0)
     observed = judge.observe(*newer, reply_of(*newer), index=1, parent=0)
     found = judge.judge(observed, older[1], compare(older[1], newer[1]), options)
-    return found, observed.sent.known.name
+    return found, observed.sent.known
 
 
 def _report(

@@ -47,6 +47,7 @@ class Known:
     Attributes:
         host: Of the address; empty when the recording has none.
         named: A user named them, whatever the recording says.
+        elsewhere: Names of rules for this format and model at other hosts, where there are none for this one.
         grid: Where a match may end.
     """
 
@@ -55,6 +56,7 @@ class Known:
     host: str = ""
     problem: str | None = None
     named: bool = False
+    elsewhere: tuple[str, ...] = ()
     grid: Grid = field(default_factory=Grid)
 
     @property

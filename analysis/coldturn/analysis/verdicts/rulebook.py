@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 from coldturn.analysis.estimates.registry import (
     CannotEvaluateError,
     MissingParameterError,
+    NoRulesError,
     Registry,
     shipped,
 )
@@ -56,8 +57,9 @@ class Rulebook:
             )
             parameters = _complete(rules, self.options, request.model or "")
         except CannotEvaluateError as error:
-            return Known(None, _NOTHING, host_of(url), error.reason, named)
-        return Known(rules, parameters, host_of(url), None, named, grid_of(parameters))
+            elsewhere = tuple(one.name for one in error.elsewhere) if isinstance(error, NoRulesError) else ()
+            return Known(None, _NOTHING, host_of(url), error.reason, named, elsewhere)
+        return Known(rules, parameters, host_of(url), None, named, grid=grid_of(parameters))
 
 
 def host_of(url: str) -> str:

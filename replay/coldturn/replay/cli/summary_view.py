@@ -10,6 +10,7 @@ from rich.text import Text
 from coldturn.analysis.breaks.findings import CauseRow, Report, Verdict
 from coldturn.analysis.rates import format_rate
 from coldturn.replay.cli.finding_view import MEANINGS, STYLES, WORDS, costs_nothing_yet, counted
+from coldturn.replay.cli.signs import shown_line
 
 _FEW = 1
 """Rows up to which a table says no more than the line above it."""
@@ -25,6 +26,7 @@ def summary(report: Report) -> Iterator[Text]:
         yield from _table(rows)
     yield from _reported(report)
     yield from _legend(rows)
+    yield from _elsewhere(report)
 
 
 def _totals(report: Report, rows: list[CauseRow]) -> Text:
@@ -79,6 +81,18 @@ def _reported(report: Report) -> Iterator[Text]:
         rate = format_rate(sum(known), sent)
         yield Text(
             f"  reported: {sum(known):,} of {counted(sent, 'input token')} read from the cache, {rate}"
+        )
+
+
+def _elsewhere(report: Report) -> Iterator[Text]:
+    """Once per model whose rules are known at other hosts only: which they are."""
+    named = dict.fromkeys(found for lineage in report.lineages for found in lineage.rules_elsewhere.items())
+    for model, names in named:
+        rules = ", or ".join(f"--rules {name}" for name in names)
+        yield Text("  ").append(
+            shown_line(
+                f"no cache rules for {model} at this address; those of the API behind it may be {rules}"
+            )
         )
 
 
