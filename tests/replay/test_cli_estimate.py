@@ -129,7 +129,7 @@ def test_some_without_rules_is_fine_unless_strict(run: Run, tmp_path: Path) -> N
         (("log.jsonl", "--rules", "house"), "--rules house: no such rules"),
         (("log.jsonl", "--set", "colour=red"), "--set colour: no such parameter"),
         (("log.jsonl", "--set", "ttl"), "--set ttl: write it as parameter=value"),
-        (("log.jsonl", "--set", "ttl=-1"), "--set ttl: Input should be greater than 0"),
+        (("log.jsonl", "--set", "ttl=-1"), "--set ttl: it must be more than 0"),
         (("log.jsonl", "--rules-from", "none.toml"), "none.toml: these cache rules cannot be used"),
         (("none.jsonl",), "no such file"),
         (("log.jsonl", "--tokenizer", "klingon"), "--tokenizer klingon"),

@@ -376,7 +376,7 @@ def test_others_words_are_causes_too(run: Run) -> None:
     assert run("explain", name, "--fail-on", "tools_changed").code == 0
     assert run("explain", broken_pair(), "--fail-on", "system_changed").code == 1
     assert run("explain", broken_pair(), "--fail-on", "input_changed").code == 1
-    assert "system_prompt_changed" in run("explain", name, "--fail-on", "nonsense").err
+    assert "mean system_prompt_changed" in run("explain", name, "--fail-on", "system_promt_changed").err
 
 
 @pytest.mark.parametrize("options", [("--no-content", "--context", "9"), ("--context", "9", "--no-content")])

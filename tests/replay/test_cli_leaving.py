@@ -53,6 +53,12 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         (["diff", "--text", "a", "b", "--format", "body"], ["--format does nothing beside --text"]),
         (["explain", "--text", "a"], ["1 was given"]),
         (["diff", ".", "a.json"], [". is a folder"]),
+        (["explain", "x", "--miss-share", "5"], ["--miss-share: it must be 1 or less"]),
+        (["explain", "x", "--fail-on", "clok_in_prefix"], ["did you mean clock_in_prefix", "docs causes"]),
+        (["explain", "x", "--fail-on", "zzz"], ["no such cause; `coldturn docs causes`"]),
+        (["chart", "pie", "x", "-o", "x.png"], ["chart: KIND: 'pie' is not one of"]),
+        (["chart", "zones", "x"], ["missing option -o / --out"]),
+        (["scrub", ".", "--check"], [". is a folder: scrub takes one cassette"]),
     ],
 )
 def test_wrong_usage_is_one_sentence(
@@ -180,3 +186,62 @@ def test_a_reader_that_has_gone_is_no_finding(log: str, options: list[str]) -> N
         assert running.stderr is not None
         assert running.stderr.read() == b""
         assert running.wait(timeout=120) == 128 + signal.SIGPIPE
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--rules", "house"], ["--rules house: no such rules; there are anthropic-messages"]),
+        (["--rules", "vllm", "--set", "colour=red"], ["--set colour: no such parameter; there are capacity"]),
+        (["--rules", "vllm", "--set", "granularity=x"], ["--set granularity: a whole number is expected"]),
+    ],
+)
+@pytest.mark.parametrize("command", ["explain", "diff"])
+def test_rules_that_cannot_be_used_are_refused_before_anything_is_read(
+    capsys: pytest.CaptureFixture[str], log: str, command: str, arguments: list[str], words: list[str]
+) -> None:
+    with pytest.raises(SystemExit) as left:
+        main([command, *(["nowhere.json"] * (1 + (command == "diff"))), *arguments])
+    printed = capsys.readouterr()
+    assert (left.value.code, printed.out) == (2, "")
+    assert printed.err.count("\n") == 1
+    for word in words:
+        assert word in printed.err
+
+
+def test_a_baseline_that_cannot_be_made_is_told_before_anything_is_read(
+    capsys: pytest.CaptureFixture[str], log: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create = ["check", "nowhere.json", "--create", "--baseline"]
+    code, errors = said(capsys, *create, "no/lock.json")
+    assert (code, errors.count("\n")) == (2, 1)
+    assert "there is no folder" in errors
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    code, errors = said(capsys, *create, "lock.json")
+    assert "may not be written to" in errors
+    assert "[baseline-unwritable]" in errors
+
+
+def test_a_server_that_cannot_be_started_is_named_without_an_error_number(
+    capsys: pytest.CaptureFixture[str], log: str
+) -> None:
+    code, errors = said(capsys, "record", "stdio", "--out", "s.jsonl", "--", "no-such-program")
+    assert code == 2
+    assert "(no-such-program: no such file or directory): check its command [stdio-server]" in errors
+    assert not Path("s.jsonl").exists()
+
+
+def test_a_parameter_that_no_rules_have_is_no_fault_of_the_input(
+    capsys: pytest.CaptureFixture[str], log: str
+) -> None:
+    body = json.dumps(
+        {"model": "claude-opus-5", "max_tokens": 5, "messages": [{"role": "user", "content": "hi"}]}
+    )
+    Path("claude.jsonl").write_text(
+        f'{{"url": "https://api.anthropic.com/v1/messages", "request": {body}}}\n', encoding="utf-8"
+    )
+    with pytest.raises(SystemExit) as left:
+        main(["explain", log, "claude.jsonl", "--set", "colour=red"])
+    printed = capsys.readouterr()
+    assert (left.value.code, printed.out) == (2, "")
+    assert printed.err.startswith("coldturn: --set colour: no such parameter")

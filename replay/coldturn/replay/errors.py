@@ -30,7 +30,7 @@ class UnwritableRecordingError(RecordingError):
 
     def __init__(self, path: str, reason: str) -> None:
         self.path = path
-        super().__init__(f"{path} cannot be written ({reason}): record into another folder")
+        super().__init__(f"{path} cannot be written ({reason}): choose another folder")
 
 
 class SecretVariableError(RecordingError):
@@ -106,6 +106,13 @@ class StdioServerError(RecordingError):
         self.name = name
         self.reason = reason
         super().__init__(f"the stdio server {name} {reason}")
+
+    @classmethod
+    def unstarted(cls, name: str, error: OSError) -> StdioServerError:
+        """Of a server that the system did not start; it names the program or the folder that is missing."""
+        what = f"{error.filename}: " if error.filename else ""
+        reason = (error.strerror or str(error)).lower()
+        return cls(name, f"could not be started ({what}{reason}): check its command")
 
 
 class UpstreamError(RecordingError):

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from pydantic import ValidationError
 
 from coldturn.analysis.estimates.ruleset import Parameters, RuleSet, Status
+from coldturn.reference.complaints import plain_complaint
 from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.reference.prefix.model import Surface
 
@@ -230,7 +231,7 @@ def with_parameters(parameters: Parameters, given: Mapping[str, str]) -> Paramet
         return Parameters.model_validate(values)
     except ValidationError as error:
         place = ".".join(str(part) for part in error.errors()[0]["loc"])
-        raise ParameterError(place or next(iter(given)), error.errors()[0]["msg"]) from error
+        raise ParameterError(place or next(iter(given)), plain_complaint(error.errors()[0]["msg"])) from error
 
 
 def _value(text: str) -> Any:  # noqa: ANN401 - any TOML value
@@ -256,4 +257,5 @@ def _files(path: Path) -> list[Path]:
 def _first(error: ValidationError) -> str:
     problem = error.errors()[0]
     place = ".".join(str(part) for part in problem["loc"])
-    return f"{place}: {problem['msg']}" if place else str(problem["msg"])
+    said = plain_complaint(problem["msg"])
+    return f"{place}: {said}" if place else said

@@ -40,7 +40,7 @@ class ReportFileError(ColdturnError):
     slug = "report-file"
 
     def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(f"{path}: the report cannot be written ({reason}): give another place with -o")
+        super().__init__(f"{path}: the report cannot be written ({reason}): choose another place")
 
 
 def write_report(report: ReportData, path: Path, title: str) -> None:

@@ -30,6 +30,7 @@ from coldturn.analysis.report.replay_shapes import (
     Results,
 )
 from coldturn.analysis.report.traced import Findings, add_trace
+from coldturn.reference.complaints import plain_complaint
 from coldturn.reference.prefix.errors import ColdturnError
 
 __all__ = ["SCHEMA", "UnreadableResultsError", "add_results"]
@@ -63,7 +64,8 @@ def add_results(report: ReportData, document: bytes, name: str) -> None:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
-        raise UnreadableResultsError(name, f"{place}: {first['msg']}" if place else first["msg"]) from error
+        said = plain_complaint(first["msg"])
+        raise UnreadableResultsError(name, f"{place}: {said}" if place else said) from error
     several = len(results.recordings) > 1
     for recording in results.recordings:
         for policy in recording.policies:

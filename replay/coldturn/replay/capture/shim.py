@@ -54,7 +54,7 @@ def start_server(command: Sequence[str], name: str) -> subprocess.Popen[bytes]:
         # The command is the user's own, as a list: no shell reads it.
         server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)  # noqa: S603
     except OSError as error:
-        raise StdioServerError(name, f"could not be started: {error}") from error
+        raise StdioServerError.unstarted(name, error) from error
     for number in _FORWARDED:
         signal.signal(number, _forwarding(server))
     return server

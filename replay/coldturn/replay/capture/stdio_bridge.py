@@ -236,7 +236,7 @@ async def stdio_bridge(
             start_new_session=True,
         )
     except OSError as error:
-        raise StdioServerError(name, f"could not be started: {error}") from error
+        raise StdioServerError.unstarted(name, error) from error
     stdin, stdout = process.stdin, process.stdout
     if stdin is None or stdout is None:
         raise StdioServerError(name, "was started without pipes")

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 from pydantic import BaseModel, ValidationError
 
+from coldturn.reference.complaints import plain_complaint
 from coldturn.replay.check.baseline import (
     MIGRATIONS,
     SCHEMA_NAME,
@@ -112,7 +113,8 @@ def _checked(data: dict[str, Any], path: Path) -> Baseline:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise BaselineError(str(path), f"{where}: {first['msg'].lower()}; {_REVIEWED}") from error
+        said = plain_complaint(first["msg"]).lower()
+        raise BaselineError(str(path), f"{where}: {said}; {_REVIEWED}") from error
 
 
 def _refuse_twice(data: Baseline, path: Path) -> None:
@@ -154,7 +156,7 @@ def _why(error: ValidationError) -> str:
         return f"its {name} is empty"
     if first["type"] == "extra_forbidden":
         return f"{name} is nothing that an exemption has"
-    return f"{name or 'it'}: {first['msg'].lower()}"
+    return f"{name or 'it'}: {plain_complaint(first['msg']).lower()}"
 
 
 def text_of(baseline: Baseline) -> str:
@@ -182,6 +184,19 @@ def _line(value: BaseModel) -> str:
 def _exemption_order(one: Exemption) -> tuple[str, str, int, str, str]:
     request = -1 if one.request is None else one.request
     return one.source, one.policy or "", request, one.cause, one.reason
+
+
+def need_baseline_place(path: Path) -> None:
+    """Refuse at once a place where `write_baseline` could make no file.
+
+    Raises:
+        BaselineUnwritableError: Its folder is not there, or may not be written to.
+    """
+    folder = path.resolve().parent
+    if not folder.is_dir():
+        raise BaselineUnwritableError(str(path), f"there is no folder {folder}")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise BaselineUnwritableError(str(path), f"{folder} may not be written to")
 
 
 def write_baseline(path: Path, baseline: Baseline) -> bool:

@@ -8,7 +8,13 @@ from pathlib import Path
 from types import MappingProxyType
 
 from coldturn.replay.check.baseline import Baseline
-from coldturn.replay.check.baseline_file import State, read_baseline, state_of, write_baseline
+from coldturn.replay.check.baseline_file import (
+    State,
+    need_baseline_place,
+    read_baseline,
+    state_of,
+    write_baseline,
+)
 from coldturn.replay.check.errors import BaselineError
 from coldturn.replay.check.exemptions import Exemptions
 from coldturn.replay.check.judge import Judge, Rules, nothing_checked
@@ -50,6 +56,7 @@ class Gate:
 
         Raises:
             BaselineError: It cannot be used.
+            BaselineUnwritableError: It is to be made, and cannot be.
             ExemptionError: An exemption in it says too little.
         """
         state = state_of(path)
@@ -58,7 +65,15 @@ class Gate:
         baseline = found or Baseline()
         # Read once here, so that a wrong exemption is told before anything is measured.
         Exemptions.of(baseline, places, settings)
-        return cls(path, places, baseline, found is not None, state, settings, rules or Rules())
+        gate = cls(path, places, baseline, found is not None, state, settings, rules or Rules())
+        if gate.writes and not gate.existed:
+            need_baseline_place(path)
+        return gate
+
+    @property
+    def writes(self) -> bool:
+        """Whether what is judged changes the file: asked for, and there is one or one may be made."""
+        return bool(self.rules.accept) and (self.existed or Mend.CREATE in self.rules.accept)
 
     def judge(
         self,
@@ -108,7 +123,7 @@ class Gate:
             BaselineError: Somebody else changed it since it was read.
             BaselineUnwritableError: It cannot be written.
         """
-        if not self.rules.accept or (not self.existed and Mend.CREATE not in self.rules.accept):
+        if not self.writes:
             return False
         if state_of(self.path) != self.state:
             raise BaselineError(str(self.path), "it was changed while this ran; run the same again")

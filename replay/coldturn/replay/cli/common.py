@@ -23,6 +23,9 @@ from coldturn.traces.exchange import EntryError, Exchange
 from coldturn.traces.readers import read_exchanges
 from coldturn.traces.sniff import InputKind
 
+_OF_OPTIONS = frozenset({"rule-parameter", "unknown-rules"})
+"""Errors that no input is to blame for."""
+
 
 def stdout() -> Console:
     """Where results go; colours only on a terminal. What inputs hold cannot steer it."""
@@ -119,6 +122,9 @@ def read_all(
         first: Is asked to take each input before it is read as requests; says whether it did.
         note: Is told of inputs that are left out.
 
+    Raises:
+        ColdturnError: An option is wrong, which only a request could show.
+
     Returns:
         FINE; UNUSABLE when an input could not be read; CANNOT_EVALUATE when that is only for want of bytes.
     """
@@ -129,6 +135,8 @@ def read_all(
             try:
                 codes += _read_argument(explainer, argument, kind, ticker, numbers, seen, first, note)
             except ColdturnError as error:
+                if error.slug in _OF_OPTIONS:
+                    raise
                 explainer.fail(argument, error)
                 codes.append(ExitCode.UNUSABLE)
     return max(codes, default=ExitCode.FINE, key=_severity)
@@ -160,6 +168,8 @@ def _read_argument(
             explainer.fail(one.name, error)
             yield ExitCode.FINE if one.found else ExitCode.UNUSABLE
         except ColdturnError as error:
+            if error.slug in _OF_OPTIONS:
+                raise
             explainer.fail(one.name, error)
             yield ExitCode.UNUSABLE
         else:

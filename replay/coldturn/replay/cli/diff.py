@@ -52,6 +52,7 @@ def diff(  # noqa: PLR0913, PLR0917 - a command's options are its parameters
         refuse_with_text({"--format": format_ is not None, "--rules": rules is not None, "--set": bool(set_)})
         report = explain_texts(*two_texts([older, newer]), options)
     else:
+        judge = judge_of(rules, set_)
         pair = only_request(older, format_), only_request(newer, format_)
-        report = explain_pair(*pair, options, judge_of(rules, set_))
+        report = explain_pair(*pair, options, judge)
     finish(report, ExitCode.FINE, frozenset(), strict=False, as_json=json)

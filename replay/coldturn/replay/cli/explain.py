@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
 
@@ -155,8 +156,10 @@ def _causes(names: list[str]) -> frozenset[str]:
     wanted = frozenset(names)
     unknown = sorted(wanted - NAMED_CAUSES - WORDS - {ANY})
     if unknown:
+        near = get_close_matches(unknown[0].lower(), sorted(NAMED_CAUSES | WORDS | {ANY}))
+        meant = f"did you mean {', '.join(near)}? " if near else ""
         raise usage_error(
-            f"--fail-on {unknown[0]}: no such cause; use any, or one of {', '.join(sorted(NAMED_CAUSES))}; "
-            f"or a provider's word: {', '.join(sorted(WORDS - NAMED_CAUSES))}"
+            f"--fail-on {unknown[0]}: no such cause; {meant}"
+            "`coldturn docs causes` explains every cause, and lists providers' words; any stands for all"
         )
     return wanted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from coldturn.analysis.estimates.registry import shipped
 from coldturn.analysis.estimates.scope import EstimateOptions
 from coldturn.analysis.verdicts.judge import Judge
 from coldturn.analysis.verdicts.model import Thresholds
@@ -22,6 +23,8 @@ def judge_of(
 
     Raises:
         UsageError: A parameter is no ``name=value``.
+        UnknownRulesError: There are no such rules.
+        ParameterError: The named rules have no such parameter, or not with that value.
     """
     given: dict[str, str] = {}
     for text in parameters or []:
@@ -29,4 +32,8 @@ def judge_of(
         if not sign:
             raise usage_error(f"--set {text}: write it as NAME=VALUE")
         given[name.strip()] = value.strip()
-    return Judge(Rulebook(EstimateOptions(rules, given)), Thresholds(miss_tokens, miss_share))
+    options = EstimateOptions(rules, given)
+    if rules is not None:
+        # Refused before anything is read; without a name the rules are only known once there is a request.
+        options.settled(shipped().named(rules).parameters_for(""))
+    return Judge(Rulebook(options), Thresholds(miss_tokens, miss_share))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from coldturn.reference.complaints import plain_complaint
 from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.replay.cli.exit_codes import BROKEN_PIPE, ExitCode
 from coldturn.replay.cli.settings import SETTINGS_FILE, SettingsError
@@ -19,17 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _PLAIN = (
-    (re.compile(r"Value error, "), ""),
-    (re.compile(r"Input should be a valid integer\b.*"), "a whole number is expected"),
-    (re.compile(r"Input should be a valid number\b.*"), "a number is expected"),
-    (re.compile(r"Input should be a valid boolean\b.*"), "true or false is expected"),
-    (re.compile(r"Input should be a valid list\b.*"), "a list is expected"),
-    (re.compile(r"Input should be a valid string\b.*"), "text is expected"),
-    (re.compile(r"Input should be greater than or equal to (\S+)"), r"it must be \1 or more"),
     (re.compile(r"Value must be an iterable"), "a list is expected"),
     (re.compile(r"^Invalid value for (.+?): "), r"\1: "),
-    (re.compile(r"'(--[\w-]+|[A-Z.]+)'"), r"\1"),
+    (re.compile(r"'(--?[\w-]+|(?:-- )?[A-Z.]+)'"), r"\1"),
 )
+_WORD = re.compile(r"[A-Z][a-z]")
 
 
 class OutputError(ColdturnError):
@@ -69,7 +64,8 @@ def _plain(message: str) -> str:
     text = " ".join(message.split()).rstrip(".")
     for pattern, words in _PLAIN:
         text = pattern.sub(words, text)
-    return text[:1].lower() + text[1:]
+    text = ": ".join(plain_complaint(part) for part in text.split(": "))
+    return text[:1].lower() + text[1:] if _WORD.match(text) else text
 
 
 def of_system(error: OSError) -> ColdturnError:

@@ -42,6 +42,8 @@ def scrub(
     from coldturn.replay.errors import RecordingExistsError
     from coldturn.replay.files.scrub import inspect_file, scrub_file
 
+    if file.is_dir():
+        raise usage_error(f"{file} is a folder: scrub takes one cassette at a time")
     if [out is not None, in_place, check].count(True) != 1:
         raise usage_error("say where the clean recording goes: -o OUT, --in-place, or --check for nowhere")
     if out is not None and out.exists():

@@ -9,12 +9,12 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from coldturn.reference.complaints import plain_complaint
 from coldturn.reference.policy import Policy
 from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.reference.spec import AgentSpec
 from coldturn.replay.live.host_tools import HOST_TOOL_NAMES
 from coldturn.replay.runs.policies import policy_named
-from coldturn.traces.errors import MissingInputError
 
 
 class AgentFileError(ColdturnError):
@@ -51,14 +51,17 @@ def read_agent_file(path: str | Path) -> AgentFile:
     """Read an agent file.
 
     Raises:
-        MissingInputError: It cannot be opened.
-        AgentFileError: It is no TOML, or says something that an agent does not have; the field is named.
+        AgentFileError: It cannot be opened, is no TOML, or says something that an agent does not have; the
+            field is named.
     """
     source = str(path)
     try:
         fields = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
-        raise MissingInputError(source, (error.strerror or "cannot be opened").lower()) from error
+        reason = (error.strerror or "cannot be opened").lower()
+        raise AgentFileError(
+            source, f"{reason}; `coldturn docs agent.toml` prints one to begin with"
+        ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise AgentFileError(source, f"it is no TOML: {error}") from error
     if "spec" not in fields:
@@ -91,7 +94,7 @@ def _problem(one: Any) -> str:  # noqa: ANN401 - pydantic's own dict of details
     where = [str(part) for part in one["loc"]]
     if (finer := one.get("ctx", {}).get("path")) is not None:
         where = [*where[:-1], str(finer)]
-    return f"{'.'.join(where)}: {one['msg'].removeprefix('Value error, ')}"
+    return f"{'.'.join(where)}: {plain_complaint(one['msg'])}"
 
 
 def _connections(agent: AgentFile) -> str | None:

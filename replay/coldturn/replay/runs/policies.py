@@ -11,6 +11,7 @@ from typing import get_args
 
 from pydantic import ValidationError
 
+from coldturn.reference.complaints import plain_complaint
 from coldturn.reference.policy import POLICIES, Policy
 from coldturn.reference.prefix.errors import ColdturnError
 
@@ -95,4 +96,4 @@ def _first(error: ValidationError) -> str:
         return f"{where}: it takes {allowed}"
     if first["type"] == "extra_forbidden":
         return f"{where} is no field; the fields are {', '.join(sorted(set(Policy.model_fields) - {'name'}))}"
-    return f"{where}: {first['msg']}"
+    return f"{where}: {plain_complaint(first['msg'])}"

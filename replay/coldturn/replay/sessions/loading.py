@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from coldturn.reference.complaints import plain_complaint
 from coldturn.reference.previews import READER_NAME
 from coldturn.reference.prompt.skills import SKILL_TOOL_NAME
 from coldturn.replay.capture.stdio_bridge import stdio_url
@@ -89,7 +90,7 @@ def read_session(path: Path) -> Session:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise SessionFileError(str(path), f"{where}: {first['msg']}") from error
+        raise SessionFileError(str(path), f"{where}: {plain_complaint(first['msg'])}") from error
 
 
 def _with_session(path: Path, source: str) -> OpenedRecording:

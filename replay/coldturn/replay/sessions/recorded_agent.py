@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from coldturn.reference.complaints import plain_complaint
 from coldturn.reference.spec import AgentSpec, ConnectionSpec
 from coldturn.replay.capture.redaction import Redaction
 from coldturn.replay.errors import BrokenRecordingError
@@ -54,7 +55,8 @@ def with_recorded_agent(session: Session, recording: Recording) -> Session:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, (AGENT_KEY, *first["loc"])))
-        raise BrokenRecordingError(recording.source, f"{where} in its header: {first['msg']}") from error
+        said = plain_complaint(first["msg"])
+        raise BrokenRecordingError(recording.source, f"{where} in its header: {said}") from error
     connections = tuple(_connections(agent.spec.connections, session.spec.connections))
     ids = {one.id for one in connections}
     spec = agent.spec.model_copy(
