@@ -6,7 +6,15 @@ import json
 from collections.abc import Callable, Iterator
 from typing import IO
 
-from coldturn.traces.formats import claude_code, codex, hash_trace, mini_swe_agent, pi, usage_table
+from coldturn.traces.formats import (
+    claude_code,
+    codex,
+    gemini_cli,
+    hash_trace,
+    mini_swe_agent,
+    pi,
+    usage_table,
+)
 from coldturn.traces.formats.model import Record
 from coldturn.traces.kinds import InputKind
 from fuzz.readers_examples import Example
@@ -132,6 +140,35 @@ _MINI = json.dumps(
         "trajectory_format": "mini-swe-agent-1.1",
     }
 ).encode()
+_GEMINI_COUNTS = {"input": 900, "cached": 800, "output": 7, "thoughts": 0, "tool": 0, "total": 907}
+_GEMINI_META = {"sessionId": "s", "projectHash": "ab", "startTime": "2026-01-01T00:00:00Z"}
+_GEMINI_TOOL = {
+    "id": "c1",
+    "name": "ls",
+    "args": {"dir": "."},
+    "result": [{"functionResponse": {"id": "c1", "name": "ls", "response": {"output": "src"}}}],
+    "timestamp": "2026-01-01T00:00:02Z",
+}
+
+
+def _gemini(id_: str, kind: str, content: object, **more: object) -> dict[str, object]:
+    return {"id": id_, "type": kind, "content": content, "timestamp": "2026-01-01T00:00:01Z", **more}
+
+
+_GEMINI_TALK = (
+    _gemini("u1", "user", [{"text": "Where?"}]),
+    _gemini("g1", "gemini", "", model="gemini-3-pro", tokens=_GEMINI_COUNTS, toolCalls=[_GEMINI_TOOL]),
+    _gemini("g2", "gemini", "In src.", model="gemini-3-pro", tokens=_GEMINI_COUNTS),
+)
+_GEMINI_LINES = _lines(
+    _GEMINI_META,
+    *_GEMINI_TALK,
+    {"$set": {"messages": [_gemini("x1", "user", "A summary.")]}},
+    _gemini("u2", "user", "And?"),
+    _gemini("g3", "gemini", "That.", model="gemini-3-pro", tokens=_GEMINI_COUNTS),
+    {"$rewindTo": "u2"},
+)
+_GEMINI_DOCUMENT = json.dumps({**_GEMINI_META, "messages": _GEMINI_TALK}, indent=1).encode()
 _TABLE = b"""path,call,model,prompt_tokens,cached_tokens,completion_tokens,t
 run,0,gpt-5.5,900,0,9,0.5
 run,1,gpt-5.5,990,0,9,4
@@ -163,6 +200,8 @@ EXAMPLES: tuple[Example, ...] = (
     Example(InputKind.CODEX, "", _CODEX),
     Example(InputKind.PI, "", _PI),
     Example(InputKind.MINI_SWE_AGENT, "", _MINI),
+    Example(InputKind.GEMINI_CLI, "lines", _GEMINI_LINES),
+    Example(InputKind.GEMINI_CLI, "document", _GEMINI_DOCUMENT),
     Example(InputKind.USAGE_TABLE, "csv", _TABLE),
     Example(InputKind.USAGE_TABLE, "tsv", _TABLE.replace(b",", b"\t")),
     Example(InputKind.USAGE_TABLE, "lines", _TABLE_LINES),
@@ -181,6 +220,7 @@ _READERS: dict[InputKind, Callable[[IO[bytes], str], Iterator[Record]]] = {
     InputKind.CODEX: codex.read,
     InputKind.PI: pi.read,
     InputKind.MINI_SWE_AGENT: mini_swe_agent.read,
+    InputKind.GEMINI_CLI: gemini_cli.read,
     InputKind.USAGE_TABLE: usage_table.read,
 }
 SESSION_EXAMPLES = [

@@ -24,6 +24,7 @@ class InputKind(StrEnum):
     CODEX = "codex"
     PI = "pi"
     MINI_SWE_AGENT = "mini-swe-agent"
+    GEMINI_CLI = "gemini-cli"
     USAGE_TABLE = "usage-table"
     HASH_TRACE = "hash-trace"
 

@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
+from urllib.parse import quote
 
 from coldturn.reference.prefix.model import Fidelity, Surface, Zone
 from coldturn.reference.tokens import ReportedTokens
@@ -31,7 +32,7 @@ _PATHS = {
     Surface.CHAT_COMPLETIONS: "/v1/chat/completions",
     Surface.RESPONSES: "/v1/responses",
 }
-_LISTS = {Surface.RESPONSES: "input"}
+_LISTS = {Surface.RESPONSES: "input", Surface.GENERATE_CONTENT: "contents"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ class SessionCall:
             entry=self.entry,
             kind=ExchangeKind.MODEL,
             method="POST",
-            url=_PATHS[self.surface],
+            url=self._path(),
             request_body=self._body(),
             response_body=self.answer,
             status=None,
@@ -76,8 +77,15 @@ class SessionCall:
             compacted_from=self.compacted_from,
         )
 
+    def _path(self) -> str:
+        """Gemini's names the model, which no body of its holds."""
+        if self.surface is Surface.GENERATE_CONTENT:
+            return f"/v1beta/models/{quote(self.model or '-', safe='-._')}:generateContent"
+        return _PATHS[self.surface]
+
     def _body(self) -> bytes:
-        model = [b'"model":' + to_json(self.model)] if self.model else []
+        named = self.model and self.surface is not Surface.GENERATE_CONTENT
+        model = [b'"model":' + to_json(self.model)] if named else []
         system = [b'"instructions":' + self.instructions] if self.instructions is not None else []
         name = _LISTS.get(self.surface, "messages").encode()
         return b"{" + b",".join([*model, *system, b'"' + name + b'":[' + b",".join(self.parts) + b"]"]) + b"}"
