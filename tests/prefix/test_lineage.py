@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from itertools import pairwise
 from typing import Any
 
@@ -12,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coldturn.reference.prefix import lineage_search
-from coldturn.reference.prefix.difference import common_elements, first_difference
+from coldturn.reference.prefix.difference import first_difference
 from coldturn.reference.prefix.lineage import Lineages, Placement
 from coldturn.reference.prefix.lineage_node import Node
-from coldturn.reference.prefix.lineage_search import LEAST_SHARED
 from coldturn.reference.prefix.request import PromptRequest, read_request
 from coldturn.reference.prefix.shared import SMALL, Profile
+from prefix.exhaustive import Exhaustive
 
 SYSTEM = "# Rules\n\n" + "\n\n".join(
     f"Rule {number}: be careful with {number} things." for number in range(40)
@@ -258,66 +257,15 @@ def test_the_search_finds_what_looking_at_every_earlier_request_finds(
 
 
 def _check_search(drawn: list[tuple[str, list[str], str]]) -> None:
-    lineages = Lineages()
-    earlier: list[PromptRequest] = []
+    lineages, exhaustive = Lineages(), Exhaustive()
     for system, texts, model in drawn:
         request = chat(*texts, system=system, model=model)
-        best = max(range(len(earlier)), key=lambda at: _rank(earlier[at], request, at), default=None)
-        best = None if best is None else _gone_on_with(best, earlier, request)
+        best, enough = exhaustive.place(request, None, model, None)
         placed = lineages.place(request)
-        if best is not None and _enough(earlier[best], request):
+        if enough:
             assert placed.parent_index == best
         else:
-            assert placed.parent is None or _least(placed.parent, request) <= SMALL
-        earlier.append(request)
-
-
-def _gone_on_with(best: int, earlier: list[PromptRequest], request: PromptRequest) -> int:
-    """The largest later one that is repeated in full, and as far, unless the best says more again."""
-    mine = tuple(request.blocks)
-    same = common_elements(earlier[best], request)
-    if not _shared(earlier[best], request) or same == len(earlier[best].contents):
-        return best
-    found = best
-    further = sum(one.size for one in earlier[best].contents[:same])
-    for at in reversed(range(best + 1, len(earlier))):
-        theirs = [block.facts.digest for block in earlier[at].blocks]
-        whole = theirs == [block.facts.digest for block in mine[: len(theirs)]]
-        if whole and earlier[at].content_bytes >= further:
-            found, further = at, earlier[at].content_bytes + 1
-    start = earlier[best].totals.blocks[same]
-    was, now = (
-        {one for block in blocks[start:] for one in block.facts.segments}
-        for blocks in (earlier[best].blocks, request.blocks)
-    )
-    old, new = ({one.digest for one in side if one.end - one.start >= 32} for side in (was, now))
-    return best if old & new else found
-
-
-def _segments(request: PromptRequest) -> Counter[tuple[bytes, int]]:
-    return Counter(
-        (one.digest, one.end - one.start) for block in request.blocks for one in block.facts.segments
-    )
-
-
-def _shared(one: PromptRequest, other: PromptRequest) -> int:
-    both = _segments(one) & _segments(other)
-    return sum(size * count for (_, size), count in both.items())
-
-
-def _least(one: PromptRequest, other: PromptRequest) -> int:
-    return min(one.content_bytes, other.content_bytes)
-
-
-def _enough(one: PromptRequest, other: PromptRequest) -> bool:
-    shared = _shared(one, other)
-    return shared > 0 and shared >= LEAST_SHARED * _least(one, other)
-
-
-def _rank(one: PromptRequest, request: PromptRequest, at: int) -> tuple[Any, ...]:
-    common = common_elements(one, request)
-    prefix = sum(content.size for content in one.contents[:common])
-    return _shared(one, request), prefix, one.model == request.model, common == len(one.contents), at
+            assert placed.parent is None or min(placed.parent.content_bytes, request.content_bytes) <= SMALL
 
 
 @pytest.mark.parametrize("count", [1, 3])

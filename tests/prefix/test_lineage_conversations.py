@@ -145,15 +145,25 @@ def test_few_are_looked_at_however_many_conversations_there_are(monkeypatch: pyt
             texts += [CANNED[turn % 3], f"Answer {number}.{turn} of the model."]
 
 
-def test_the_index_holds_no_chains_of_what_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_index_holds_nothing_of_what_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lineage_search, "MOST_LOOKS", 0)
     lineages = Lineages(most_leaves=5, most_inner=5)
     for number in range(60):
-        texts = ["Same start.", f"Answer {number} of the model."][: number + 1]
+        texts = ["Same start.", "Go on.", f"Answer {number}.\n\nSo it is.\n\nSo it is.\n\n"][: number + 1]
         body = {"model": "m", "instructions": RULES, "input": [{"role": "user", "content": t} for t in texts]}
-        lineages.place(read_request(json.dumps(body).encode()))
+        lineages.place(read_request(json.dumps(body | {"prompt_cache_key": f"{number}"}).encode()))
     (pool,) = lineages._store._pools.values()
-    assert pool.index is not None
-    chains = set(pool.index._chains.values())
-    assert pool.index._chains.keys() == pool.nodes.keys()
-    assert sum(len(chain.members) for chain in chains) == len(pool.nodes)
+    index = pool.index
+    assert index is not None
+    assert index._chains.keys() == pool.nodes.keys()
+    assert sum(len(chain.members) for chain in set(index._chains.values())) == len(pool.nodes)
+    assert sum(map(len, index._ending.values())) == len(pool.nodes)
+    assert len(index._by_place) <= 12
+    contents = {one for node in pool.nodes.values() for one in node.request.contents}
+    assert index._said._elements.keys() == contents
+    said = {one.digest for content in contents for facts in content.facts for one in facts.segments}
+    assert index._said._segments.keys() == said
+    for node in list(pool.nodes.values()):
+        index.release(node)
+    left = (index._said._elements, index._said._segments, index._known, index._tips, index._ending)
+    assert not any(left)
