@@ -110,11 +110,12 @@ def test_a_cache_with_other_content_is_paid_in_full() -> None:
     [
         (7_021, 7_021, Verdict.BROKEN_HARMLESS, 0),
         (7_021, 5_000, Verdict.BROKEN, 2_021),
-        (7_021, None, Verdict.UNKNOWN, 0),
+        (7_021, None, Verdict.BROKEN, 7_021),
+        (None, 7_021, Verdict.BROKEN_HARMLESS, 0),
     ],
 )
 def test_of_caches_whose_making_is_not_recorded_only_reports_tell(
-    was: int, now: int | None, verdict: Verdict, lost: int
+    was: int | None, now: int | None, verdict: Verdict, lost: int
 ) -> None:
     first = asking("cachedContents/a", TALK[0], read=was)
     [found] = explain([first, asking(B, *TALK, at=2.0, read=now)]).breaks
@@ -124,6 +125,12 @@ def test_of_caches_whose_making_is_not_recorded_only_reports_tell(
         lost,
     )
     assert "does not hold the making" in str(found.evidence)
+
+
+def test_without_reports_such_a_change_stays_unknown() -> None:
+    pair = asking("cachedContents/a", TALK[0], whole=None), asking(B, *TALK, at=2.0, read=None, whole=None)
+    [found] = explain(pair).breaks
+    assert (found.verdict, found.lost_tokens_estimated) == (Verdict.UNKNOWN, 0)
 
 
 def test_a_cache_that_is_named_no_more() -> None:

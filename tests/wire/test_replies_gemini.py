@@ -108,8 +108,25 @@ def test_what_was_not_reported_stays_unknown() -> None:
     blocked = {"promptFeedback": {"blockReason": "SAFETY"}, "usageMetadata": {"promptTokenCount": 4}}
     reply = decode_reply(Surface.GENERATE_CONTENT, json.dumps(blocked).encode())
     assert (reply.text, reply.finish_reason) == ("", "SAFETY")
-    assert reply.usage is not None
-    assert reply.usage.cache_read_tokens is None
+
+
+def read_of(body: bytes) -> int | None:
+    usage = decode_reply(Surface.GENERATE_CONTENT, body).usage
+    assert usage is not None
+    return usage.cache_read_tokens
+
+
+def test_zeros_that_are_left_out_are_zeros() -> None:
+    """Of a count that is not beside the prompt's, unless the answer was cut off before its last counts."""
+    counted = {"promptTokenCount": 4_000, "candidatesTokenCount": 2}
+    ended = {**piece({"text": "hi"}, finishReason="STOP"), "usageMetadata": counted}
+    begun = {**piece({"text": "hi"}), "usageMetadata": counted}
+    assert [read_of(json.dumps(one).encode()) for one in (ended, begun, [begun])] == [0, 0, 0]
+    assert [read_of(events(*one)) for one in ([begun, ended], [ended], [begun])] == [0, 0, None]
+    assert read_of(json.dumps({"usageMetadata": {"totalTokenCount": 9}}).encode()) is None
+    for said, read in ((None, 0), ("many", None), (3, 3)):
+        told = {**ended, "usageMetadata": {**counted, "cachedContentTokenCount": said}}
+        assert read_of(json.dumps(told).encode()) == read
 
 
 def test_of_several_candidates_the_first_counts() -> None:

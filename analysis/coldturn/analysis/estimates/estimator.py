@@ -26,7 +26,7 @@ from coldturn.analysis.estimates.tokens import Weigh
 from coldturn.analysis.estimates.usage import ProviderUsage, from_bedrock_headers, normalise
 from coldturn.reference.prefix.model import BlockKind
 from coldturn.reference.prefix.request import PromptRequest
-from coldturn.reference.tokens import EstimatedTokens, estimate_tokens
+from coldturn.reference.tokens import EstimatedTokens, ReportedTokens, estimate_tokens
 from coldturn.reference.wire.model import Reply
 from coldturn.traces.exchange import Exchange
 from coldturn.traces.usage_record import UsageRecord
@@ -246,7 +246,9 @@ def usage_of(exchange: Exchange, reply: Reply | None) -> ProviderUsage:
     if reply is not None and reply.usage is not None and reply.usage.raw:
         found = normalise(msgspec.json.decode(reply.usage.raw))
         if found is not None:
-            return found
+            # Google leaves zeros out; whether a count is one of them depends on the answer around it.
+            left_out = found.read is None and reply.usage.cache_read_tokens == 0
+            return replace(found, read=ReportedTokens(0)) if left_out else found
     return from_bedrock_headers(dict(exchange.headers)) or ProviderUsage()
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from coldturn.reference.prefix.model import Surface
+from coldturn.reference.tokens import ReportedTokens
 from coldturn.reference.wire.errors import UnreadableReplyError
 from coldturn.reference.wire.model import Reply, ToolCall, Usage
 from coldturn.reference.wire.replies.common import (
@@ -22,6 +23,7 @@ from coldturn.reference.wire.replies.common import (
 from coldturn.reference.wire.replies.partial_args import Arguments, UnjoinableError
 
 _SURFACE = Surface.GENERATE_CONTENT
+_CACHED = ("cachedContentTokenCount", "cached_content_token_count")
 
 
 class _Call(msgspec.Struct, rename="camel"):
@@ -115,10 +117,10 @@ def decode_stream(body: bytes) -> Reply:
         ProviderError: The stream holds an error.
         UnreadableReplyError: An event is no piece of a reply.
     """
-    return _together(decode_events(_Response, body, _SURFACE))
+    return _together(decode_events(_Response, body, _SURFACE), streamed=True)
 
 
-def _together(pieces: Iterable[_Response]) -> Reply:
+def _together(pieces: Iterable[_Response], *, streamed: bool = False) -> Reply:
     texts: list[str] = []
     calls = _Calls()
     usage: dict[str, Any] | None = None
@@ -142,7 +144,7 @@ def _together(pieces: Iterable[_Response]) -> Reply:
     return Reply(
         text="".join(texts),
         calls=calls.all(),
-        usage=_usage(usage),
+        usage=_usage(usage, whole=not streamed or finish_reason is not None),
         response_id=response_id,
         model=model,
         finish_reason=finish_reason,
@@ -220,16 +222,25 @@ class _Calls:
             self._open = None
 
 
-def _usage(reported: dict[str, Any] | None) -> Usage | None:
-    """Normalise: cached tokens are part of ``promptTokenCount``; thoughts are output beside the answer."""
+def _usage(reported: dict[str, Any] | None, *, whole: bool) -> Usage | None:
+    """Normalise: cached tokens are part of ``promptTokenCount``; thoughts are output beside the answer.
+
+    Google's JSON leaves zeros out (proto3), so that no cached tokens beside a counted prompt are none, unless
+    the counts may not be the last ones.
+    """
     if reported is None:
         return None
+    prompt = first_count(reported, "promptTokenCount", "prompt_token_count")
+    read = first_count(reported, *_CACHED)
+    absent = all(reported.get(key) is None for key in _CACHED)
+    if prompt is not None and whole and absent:
+        read = ReportedTokens(0)
     thoughts = first_count(reported, "thoughtsTokenCount", "thoughts_token_count")
     return Usage(
-        input_tokens=first_count(reported, "promptTokenCount", "prompt_token_count"),
+        input_tokens=prompt,
         output_tokens=add_known(
             first_count(reported, "candidatesTokenCount", "candidates_token_count"), thoughts
         ),
-        cache_read_tokens=first_count(reported, "cachedContentTokenCount", "cached_content_token_count"),
+        cache_read_tokens=read,
         raw=raw_text(reported),
     )
