@@ -303,7 +303,8 @@ def test_a_refused_request_wrote_nothing() -> None:
     again = exchange(marked(messages(LONG, "yes", "go on"), 2), ANTHROPIC, started=310.0)
     late = exchange(marked(messages(LONG, "another", "way"), 2), ANTHROPIC, started=320.0)
     assert [found.cause for found in findings(early, refused, late)] == ["ttl_expired"]
-    assert findings(early, refused, again) == []
+    assert [(one.request, one.parent) for one in findings(early, refused, again)] == [(2, 0)]
+    assert findings(early, refused, replace(again, started=295.0)) == []
 
 
 def test_a_conversation_that_goes_on_by_reference_is_measured_by_its_reports() -> None:

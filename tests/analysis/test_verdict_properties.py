@@ -21,8 +21,9 @@ from analysis.verdict_pairs import (
     responses,
     usage,
 )
-from coldturn.analysis.breaks.explain import Explainer
+from coldturn.analysis.breaks.explain import Compared, Explainer
 from coldturn.analysis.breaks.findings import Verdict
+from coldturn.analysis.verdicts.handoff import API, PROVIDER
 from coldturn.reference.prefix.model import Fidelity, Zone
 from coldturn.traces.exchange import Exchange
 
@@ -68,7 +69,14 @@ def exchanges(draw: st.DrawFn) -> Exchange:
 @settings(max_examples=150, deadline=None)
 @given(st.lists(exchanges(), min_size=2, max_size=6))
 def test_verdicts_are_consistent(log: list[Exchange]) -> None:
-    explainer = Explainer()
+    paid: dict[int, int] = {}
+
+    def count(seen: Compared) -> None:
+        told = seen.reply.usage if seen.reply is not None else None
+        if told is not None and told.input_tokens is not None:
+            paid[seen.number] = told.input_tokens - (told.cache_read_tokens or 0)
+
+    explainer = Explainer(compared=count)
     for entry, one in enumerate(log):
         explainer.add(replace(one, entry=entry))
     report = explainer.report
@@ -76,8 +84,9 @@ def test_verdicts_are_consistent(log: list[Exchange]) -> None:
     assert sum(sum(lineage.verdicts.values()) for lineage in report.lineages) == len(log)
     for found in report.breaks:
         assert found.lost_bytes >= 0
-        assert found.lost_tokens_estimated >= 0
-        assert found.verdict not in (Verdict.INTACT, Verdict.COLD_START)
+        assert 0 <= found.lost_tokens_estimated <= paid.get(found.request, 1_000_000)
+        assert found.verdict is not Verdict.INTACT
+        assert (found.verdict is Verdict.COLD_START) is (found.cause in {PROVIDER, API})
         assert (found.segment is None) is (found.zone in (Zone.SETTINGS, Zone.NONE))
         assert found.evidence or found.segment is not None
         if found.verdict is Verdict.BROKEN_HARMLESS:

@@ -143,8 +143,8 @@ def test_a_report_that_says_less_was_read_wins() -> None:
     assert back(findings(was, other, cold)).read_estimated == 0
     warm = exchange(chat(*TURNS[2]), CHAT, usage(CHAT, 6_803, 4_992))
     assert back(findings(was, other, warm)).read_estimated == 4_992
-    refused = replace(was, status=429)
-    assert findings(refused, other, again)[1].read_estimated == 0
+    (unserved,) = findings(replace(was, status=429), other, again)
+    assert (unserved.request, unserved.read_estimated) == (2, 0)
 
 
 def test_a_prompt_that_only_swaps_its_setting_loses_nothing_on_the_way_back() -> None:

@@ -139,6 +139,7 @@ class Explainer:
             request,
             key=key,
             response_id=reply.response_id if reply else None,
+            answered=not was_refused(exchange),
             parent=self._conversations.parent_of(exchange),
         )
         self._conversations.note(exchange, placed.index)

@@ -53,7 +53,7 @@ def combined(
         found = _first_of(text, other)
     else:
         found = _with_text(case, text, settings)
-    return None if found is None else _priced(case, found, started)
+    return None if found is None else _priced(case, _bounded(case, found), started)
 
 
 def _first_of(text: Finding | None, other: Finding | None) -> Finding | None:
@@ -243,12 +243,19 @@ def _of_settings(case: Case, settings: list[tuple[Changed, Named]], options: Pai
         )
     elif readable is not None and not readable.lost_estimated:
         return None
-    elif readable is not None and read is not None and read >= readable.whole_estimated:
+    elif readable is not None and read is not None and _nearly_all(readable, read):
         told = f"{first.evidence}; the provider read {tokens_words(read)} all the same"
         first = replace(first, verdict=Verdict.BROKEN_HARMLESS, evidence=told)
         lost = EstimatedTokens(0)
     found = placeless(case.child.labels.turn, first, Zone.SETTINGS, lost, options)
     return _reported(case, replace(found, alongside=others), readable)
+
+
+def _nearly_all(readable: Readable, read: int) -> bool:
+    """Whether so little of what a setting takes was not read that it took nothing."""
+    return readable.whole_estimated - read <= min(
+        max(_LEAST, readable.lost_estimated // 20), readable.lost_estimated // 2
+    )
 
 
 def _went_back(case: Case, named: Named, kept: int, readable: Readable | None) -> Named:
@@ -274,6 +281,16 @@ def _reported(case: Case, found: Finding, readable: Readable | None) -> Finding:
         read_estimated=None if readable is None else readable.left_estimated,
         read_reported=case.now.usage.read,
     )
+
+
+def _bounded(case: Case, found: Finding) -> Finding:
+    """With no more lost than the request paid for: what is not sent again is not lost."""
+    usage = case.now.usage
+    if usage.input is None and case.now.continues:
+        return found
+    whole = case.tokens_estimated(case.now.bytes) if usage.input is None else usage.input
+    paid = EstimatedTokens(max(whole - (usage.read or 0), 0))
+    return found if found.lost_tokens_estimated <= paid else replace(found, lost_tokens_estimated=paid)
 
 
 def _priced(case: Case, found: Finding, started: float | None) -> Finding:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import msgspec
 
-from coldturn.analysis.breaks.findings import Finding
+from coldturn.analysis.breaks.findings import Finding, Verdict
 from coldturn.analysis.breaks.pair import PairOptions, finding_of
 from coldturn.analysis.estimates.estimator import usage_of
 from coldturn.analysis.estimates.named_caches import NamedCaches
@@ -30,11 +30,14 @@ from coldturn.analysis.verdicts.vendor import with_vendor
 from coldturn.reference.prefix.causes.branches import FORK, MOVED_SUFFIX, NEW_CONVERSATION, SIDE_CALL
 from coldturn.reference.prefix.model import Comparison
 from coldturn.reference.prefix.request import PromptRequest
+from coldturn.reference.tokens import EstimatedTokens
 from coldturn.reference.wire.model import Reply
 from coldturn.traces.exchange import Exchange
 
 MOST_REQUESTS = 10_000
 _MOST_ANCESTORS = 64
+NEWER_REFUSED = "the server refused this request: it read and cost nothing"
+OLDER_REFUSED = "the server refused the older request, so nothing of it was kept"
 _NO_USAGE = ProviderUsage()
 _BRANCHES = frozenset({NEW_CONVERSATION, FORK, SIDE_CALL, MOVED_SUFFIX})
 
@@ -149,6 +152,8 @@ class Judge:
         if was is None or (found is not None and not _BRANCHES.isdisjoint(found.kinds)):
             return found
         plain = was.naming is None and observed.sent.naming is None
+        if plain and (was.refused or observed.sent.refused):
+            return _unpaid(found, NEWER_REFUSED if observed.sent.refused else OLDER_REFUSED)
         if plain and found is None and comparison.stable and _says_nothing(observed, parent, was):
             self._repeats(observed.sent)
             return None
@@ -213,6 +218,19 @@ class Judge:
                 return
             yield held
             one = held
+
+
+def _unpaid(found: Finding | None, evidence: str) -> Finding | None:
+    """A difference from, or of, a request that the server did not answer: no cache holds it."""
+    if found is None or found.verdict is Verdict.PLANNED:
+        return found
+    return replace(
+        found,
+        verdict=Verdict.BROKEN_HARMLESS,
+        evidence=evidence,
+        lost_tokens_estimated=EstimatedTokens(0),
+        aliases=aliases_of(found.cause, found.zone),
+    )
 
 
 def _says_nothing(observed: Observed, parent: PromptRequest, was: Sent) -> bool:

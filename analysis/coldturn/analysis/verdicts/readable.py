@@ -47,8 +47,7 @@ def readable_of(case: Case, kept_bytes: int, *, earlier: bool = False) -> Readab
     size = earlier_bytes(case) if earlier else 0
     if size > kept_bytes:
         more, read = _left_by_earlier(case, size), case.now.usage.read
-        if read is None or read >= more:
-            left = max(left, more)
+        left = max(left, more if read is None else min(more, read))
     return Readable(EstimatedTokens(whole), EstimatedTokens(max(min(left, whole), 0)))
 
 

@@ -73,6 +73,7 @@ class Lineages:
         conversation: str | None = None,
         cache_key: str | None = None,
         parent: int | None = None,
+        answered: bool = True,
     ) -> Placement:
         """Find a request's parent and remember the request.
 
@@ -83,6 +84,8 @@ class Lineages:
             conversation: Conversation id, when known.
             cache_key: Cache key, when it is not in the body.
             parent: `Placement.index` of the request that it continues, where more than bytes tells that.
+            answered: Whether the server answered. One that was refused is nobody's parent, unless it begins a
+                lineage: no cache holds it, and what follows goes on from the one before.
         """
         key = (key, request.surface)
         identity = (conversation, request.model, cache_key or request.settings.get("prompt_cache_key"))
@@ -100,8 +103,10 @@ class Lineages:
         before = None
         if isinstance(found, Node):
             before = found.parent.request if found.parent is not None else None
-            node.continues(found, shared)
-        self._store.add(node)
+        if answered or found is None:
+            if isinstance(found, Node):
+                node.continues(found, shared)
+            self._store.add(node)
         return Placement(
             index=index,
             parent=found.request if isinstance(found, Node) else None,
