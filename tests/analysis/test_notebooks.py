@@ -133,6 +133,18 @@ def test_what_cannot_be_shown_is_one_sentence(tmp_path: Path, monkeypatch: pytes
     assert any("no such file" in getattr(output, "text", "") for output in outputs)
 
 
+def test_a_cache_that_cannot_be_written_says_how_to_have_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    for path in (EXAMPLE, None):
+        with pytest.raises(
+            ConversionFailedError, match=r"\(not a directory\); set XDG_CACHE_HOME to another"
+        ):
+            data.frames_of(path)
+
+
 def test_as_a_script_it_takes_a_path_and_needs_no_replay_room(tables: Path, tmp_path: Path) -> None:
     program = (
         "import runpy, sys; sys.argv = ['session.py', '--path', sys.argv[1]];"

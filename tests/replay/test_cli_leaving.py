@@ -39,7 +39,7 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     ("arguments", "words"),
     [
         (["nonsense"], ["no such command 'nonsense'", "coldturn --help"]),
-        (["explain"], ["explain: missing argument INPUT...", "coldturn explain --help"]),
+        (["explain"], ["explain: missing argument INPUT", "coldturn explain --help"]),
         (["explain", "x", "--nonsense"], ["--nonsense"]),
         (["explain", "x", "--context", "many"], ["--context: a whole number is expected"]),
         (["explain", "x", "--context", "-5"], ["--context: it must be 0 or more"]),

@@ -26,6 +26,18 @@ PATH_VARIABLE: Final = "COLDTURN_NOTEBOOK_PATH"
 """Names the input where a notebook is given no ``--path``."""
 
 
+class CacheFolderError(ColdturnError):
+    """A cache folder that converted inputs cannot go into."""
+
+    slug = "notebook-cache"
+
+    def __init__(self, folder: Path, reason: str) -> None:
+        self.folder = folder
+        super().__init__(
+            f"the cache folder {folder} cannot be written ({reason}): name another place with XDG_CACHE_HOME"
+        )
+
+
 def cache_folder() -> Path:
     """Where converted inputs are kept: below ``XDG_CACHE_HOME``, or ``~/.cache``."""
     home = os.environ.get("XDG_CACHE_HOME")
@@ -40,6 +52,7 @@ def frames_of(path: str | Path | None = None) -> Frames:
 
     Raises:
         MissingInputError: There is nothing at `path`.
+        CacheFolderError: What is converted has no place to go.
         ConversionFailedError: Nothing in it can be shown.
     """
     given = path or os.environ.get(PATH_VARIABLE)
@@ -70,6 +83,7 @@ def demo_tables() -> Path:
     """The demo's traces as Parquet, made on first use: its recording is replayed under four policies."""
     folder = cache_folder() / f"demo-{version('coldturn')}"
     if parquet_of(folder) is None:
+        _need_cache()
         with tempfile.TemporaryDirectory(prefix="coldturn-") as traces:
             said = _coldturn("demo", "--out", traces)
             said += _coldturn("convert", f"{traces}/*.jsonl", "-o", str(folder), "--to", "parquet")
@@ -84,9 +98,20 @@ def _converted(path: Path) -> Path:
     stem = os.fsencode(path.stem).decode("utf-8", "replace")
     folder = cache_folder() / f"{stem or 'input'}-{told.hexdigest()}"
     if parquet_of(folder) is None:
+        _need_cache()
         said = _coldturn("convert", str(path), "-o", str(folder), "--to", "parquet")
         _need(folder, str(path), said)
     return folder
+
+
+def _need_cache() -> None:
+    folder = cache_folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CacheFolderError(folder, (error.strerror or str(error)).lower()) from error
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise CacheFolderError(folder, "permission denied")
 
 
 def _parts(path: Path) -> Iterator[str]:

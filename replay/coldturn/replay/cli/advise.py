@@ -27,7 +27,7 @@ from coldturn.traces.readers import read_exchanges
 def advise(
     inputs: Annotated[
         list[str],
-        typer.Argument(metavar="INPUT...", help="A file, a folder, a glob, or - for standard input."),
+        typer.Argument(metavar="INPUT", help="A file, a folder, a glob, or - for standard input."),
     ],
     rules: Annotated[
         str | None,

@@ -6,8 +6,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from inspect import Parameter, signature
-from io import TextIOWrapper
+from inspect import Parameter, cleandoc, signature
 from typing import Annotated, Any
 
 import typer
@@ -16,6 +15,7 @@ from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.replay.cli import leaving
 from coldturn.replay.cli.exit_codes import BROKEN_PIPE, INTERRUPTED, ExitCode
 from coldturn.replay.cli.settings import read_settings
+from coldturn.replay.cli.streams import take_every_sign
 
 _SAY_THEMSELVES = frozenset({"run"})
 ABOUT = "Find the byte that turned the prompt cache cold, why, and what it cost."
@@ -44,9 +44,11 @@ class Command:
     def add_to(self, app: typer.Typer, function: Callable[..., Any]) -> None:
         """List the command in a program; `function` is what `load` gave, or a placeholder."""
         if isinstance(function, typer.Typer):
+            for one in function.registered_commands:
+                one.help = _flowing(one.callback.__doc__)
             app.add_typer(function, name=self.name, short_help=self.help)
         else:
-            app.command(self.name, short_help=self.help)(function)
+            app.command(self.name, short_help=self.help, help=_flowing(function.__doc__))(function)
 
 
 COMMANDS = (
@@ -68,6 +70,12 @@ COMMANDS = (
     Command("run", "Run the reference agent live: a real model, real MCP servers.", "run"),
     Command("docs", "Print the documentation: a page, a cause, an error.", "docs"),
 )
+
+
+def _flowing(text: str | None) -> str:
+    """Help whose paragraphs fill the terminal, however wide it is; indented lines stay."""
+    paragraphs = cleandoc(text or "").split("\n\n")
+    return "\n\n".join(part if "\n " in part else " ".join(part.split("\n")) for part in paragraphs)
 
 
 def _version(value: bool) -> None:
@@ -98,9 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     wanted = next((word for word in given if not word.startswith("-")), "")
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+    take_every_sign()
     try:
         code = leaving.finish(_run(wanted, given or ["--help"]))
     except OSError as error:

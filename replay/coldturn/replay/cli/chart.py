@@ -38,12 +38,10 @@ class Kind(StrEnum):
 
 
 def chart(
-    kind: Annotated[Kind, typer.Argument(metavar="KIND", help=f"One of {', '.join(Kind)}.")],
+    kind: Annotated[Kind, typer.Argument(metavar="KIND", help="What to draw, see above.")],
     inputs: Annotated[
         list[str],
-        typer.Argument(
-            metavar="INPUT...", help="Recordings, traces or Parquet: files, folders, globs, or -."
-        ),
+        typer.Argument(metavar="INPUT", help="Recordings, traces or Parquet: files, folders, globs, or -."),
     ],
     out: Annotated[
         Path, typer.Option("-o", "--out", metavar="FILE", help="The picture: .png, .svg or .pdf.")

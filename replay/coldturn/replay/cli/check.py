@@ -55,7 +55,7 @@ class Format(StrEnum):
 def check(  # noqa: PLR0913, PLR0917 - a command's options are its parameters
     inputs: Annotated[
         list[str],
-        typer.Argument(metavar="INPUT...", help="A file, a folder, a glob, or - for standard input."),
+        typer.Argument(metavar="INPUT", help="A file, a folder, a glob, or - for standard input."),
     ],
     baseline: Annotated[
         Path, typer.Option("--baseline", metavar="FILE", help="What has been looked at and accepted.")
@@ -80,7 +80,10 @@ def check(  # noqa: PLR0913, PLR0917 - a command's options are its parameters
         bool, typer.Option("--lint/--no-lint", help="Look for clocks, ids and paths in stable text.")
     ] = True,
     format_: Annotated[
-        Format | None, typer.Option("--format", help="How to report; text by default.")
+        Format | None,
+        typer.Option(
+            "--format", metavar="FORMAT", help=f"How to report: {', '.join(Format)}; text by default."
+        ),
     ] = None,
     json: Json = False,
     strict: Strict = False,

@@ -11,13 +11,15 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 import orjson
-from rich.console import Console
+from rich.console import Console, ConsoleRenderable, RenderHook
+from rich.text import Text
 
 from coldturn.analysis.breaks.findings import ReadError, Report
 from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.replay.cli.exit_codes import ExitCode
 from coldturn.replay.cli.inputs import Input, expand, once
 from coldturn.replay.cli.signs import Marking, shown_line
+from coldturn.replay.cli.wrapping import wrapped
 from coldturn.traces.errors import NumbersOnlyError, UnrecognisedInputError, UnsupportedFormatError
 from coldturn.traces.exchange import EntryError, Exchange
 from coldturn.traces.readers import read_exchanges
@@ -30,8 +32,18 @@ _OF_OPTIONS = frozenset({"rule-parameter", "unknown-rules"})
 def stdout() -> Console:
     """Where results go; colours only on a terminal. What inputs hold cannot steer it."""
     console = _Console(file=sys.stdout, highlight=False, soft_wrap=True, markup=False, emoji=False)
+    if console.is_terminal:
+        console.push_render_hook(_Wrapping(console))
     console.push_render_hook(Marking())
     return console
+
+
+class _Wrapping(RenderHook):
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
+        return [wrapped(one, self._console) if isinstance(one, Text) else one for one in renderables]
 
 
 class _Console(Console):

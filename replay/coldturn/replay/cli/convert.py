@@ -40,7 +40,7 @@ def convert(
     inputs: Annotated[
         list[str],
         typer.Argument(
-            metavar="INPUT...", help="Cassettes; for parquet and spans anything that coldturn reads."
+            metavar="INPUT", help="Cassettes; for parquet and spans anything that coldturn reads."
         ),
     ],
     out: Annotated[
@@ -50,7 +50,10 @@ def convert(
         ),
     ],
     to: Annotated[
-        Target | None, typer.Option("--to", help="The format; told from PATH's ending when not given.")
+        Target | None,
+        typer.Option(
+            "--to", metavar="FORMAT", help=f"{', '.join(Target)}; told from PATH's ending when not given."
+        ),
     ] = None,
     partition: Annotated[
         Cut | None, typer.Option("--partition", help="With parquet: a file per day, or per model.")

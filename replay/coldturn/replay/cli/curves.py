@@ -73,7 +73,7 @@ class Taking:
 def curves(
     inputs: Annotated[
         list[str],
-        typer.Argument(metavar="INPUT...", help="A file, a folder, a glob, or - for standard input."),
+        typer.Argument(metavar="INPUT", help="A file, a folder, a glob, or - for standard input."),
     ],
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="Draw the curves: .png, .svg or .pdf.")

@@ -15,7 +15,7 @@ def docs(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="[NAME]",
+            metavar="NAME",
             help="A page, a cause, an error (its name in brackets), PAGE#SECTION; none: the list of pages.",
             show_default=False,
         ),

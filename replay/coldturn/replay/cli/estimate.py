@@ -26,7 +26,7 @@ LIST = "list"
 def estimate(  # noqa: PLR0913, PLR0917 - a command's options are its parameters
     inputs: Annotated[
         list[str] | None,
-        typer.Argument(metavar="INPUT...", help="A file, a folder, a glob, or - for standard input."),
+        typer.Argument(metavar="INPUT", help="A file, a folder, a glob, or - for standard input."),
     ] = None,
     rules: Annotated[
         str | None,
@@ -90,11 +90,11 @@ def estimate(  # noqa: PLR0913, PLR0917 - a command's options are its parameters
     Examples:
         coldturn estimate recordings/ --validate
 
-        coldturn estimate trace.jsonl --rules vllm --set granularity=512 --capacity 10000
+        coldturn estimate trace.jsonl --rules vllm --capacity 10000
 
         coldturn estimate huge.jsonl --rules vllm --shards 8
 
-        coldturn estimate calls.csv --columns input=prompt,cached=hits,conversation=run
+        coldturn estimate calls.csv --columns input=prompt,cached=hits
 
         coldturn estimate --rules list
     """

@@ -46,7 +46,7 @@ NAMED_CAUSES = frozenset(ALL_REMEDIES)
 def explain(  # noqa: PLR0913, PLR0917 - a command's options are its parameters
     inputs: Annotated[
         list[str],
-        typer.Argument(metavar="INPUT...", help="A file, a folder, a glob, or - for standard input."),
+        typer.Argument(metavar="INPUT", help="A file, a folder, a glob, or - for standard input."),
     ],
     text: Annotated[
         bool, typer.Option("--text", help="Compare two plain texts, the older one first.")

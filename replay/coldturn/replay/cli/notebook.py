@@ -79,7 +79,7 @@ def notebook(
     ],
     path: Annotated[
         Path | None,
-        typer.Argument(metavar="[PATH]", help="A recording, a trace, Parquet, or a folder of them."),
+        typer.Argument(metavar="PATH", help="A recording, a trace, Parquet, or a folder of them."),
     ] = None,
     export: Annotated[
         Path | None,

@@ -27,9 +27,9 @@ _HELP = """Record any agent's traffic into a cassette.
 The proxy takes what is reached by address, the shim what is started as a process.
 
 Examples:
-    coldturn record proxy --upstream https://api.anthropic.com --out session.jsonl
+    coldturn record proxy --upstream https://api.anthropic.com --out s.jsonl
 
-    coldturn record stdio --out session.jsonl --name time -- uvx mcp-server-time
+    coldturn record stdio --out s.jsonl --name time -- uvx mcp-server-time
 """
 
 record = typer.Typer(no_args_is_help=True, help=_HELP)
@@ -62,9 +62,9 @@ def proxy(
     Point the agent at the address that is printed. Bodies pass unchanged; keys are kept out of the recording.
 
     Examples:
-        coldturn record proxy --upstream https://api.anthropic.com --out session.jsonl
+        coldturn record proxy --upstream https://api.anthropic.com --out s.jsonl
 
-        coldturn record proxy --upstream https://api.openai.com --upstream docs=https://host/mcp --out s.jsonl
+        coldturn record proxy --upstream docs=https://host/mcp --out s.jsonl
     """
     import anyio
 
@@ -107,7 +107,7 @@ async def _serve(listening: socket.socket, recorder: SteadyRecorder, upstreams: 
 
 @record.command("stdio", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 def stdio(
-    command: Annotated[list[str], typer.Argument(metavar="-- CMD ARGS...", help="The server's command.")],
+    command: Annotated[list[str], typer.Argument(metavar="-- COMMAND", help="The server's command.")],
     out: Out,
     name: Annotated[
         str,
@@ -122,7 +122,7 @@ def stdio(
     servers of a session, and the proxy, can share one recording.
 
     Examples:
-        coldturn record stdio --out session.jsonl --name time -- uvx mcp-server-time
+        coldturn record stdio --out s.jsonl --name time -- uvx mcp-server-time
     """
     from coldturn.reference.prefix.errors import ColdturnError
     from coldturn.replay.capture.shim import run_shim, server_name, start_server

@@ -53,7 +53,7 @@ Out = Annotated[
 def replay(  # noqa: PLR0913, PLR0917 - a command's options are its parameters
     recordings: Annotated[
         list[str],
-        typer.Argument(metavar="RECORDING...", help="A cassette, a *.session.toml, a folder or a glob."),
+        typer.Argument(metavar="RECORDING", help="A cassette, a *.session.toml, a folder or a glob."),
     ],
     policy: Annotated[
         str | None,
@@ -90,7 +90,7 @@ def replay(  # noqa: PLR0913, PLR0917 - a command's options are its parameters
 
         coldturn replay session.jsonl --compare naive,stable
 
-        coldturn replay session.jsonl --policy stable --set clock=system --out traces/
+        coldturn replay session.jsonl --set clock=system --out traces/
 
         coldturn replay recordings/ --ablate --jobs 4
     """

@@ -40,7 +40,7 @@ def report(  # noqa: PLR0913, PLR0917 - a command's options are its parameters
     inputs: Annotated[
         list[str],
         typer.Argument(
-            metavar="INPUT...",
+            metavar="INPUT",
             help="Recordings as for explain, traces of ours, or what replay --json printed.",
         ),
     ],
