@@ -119,7 +119,6 @@ def test_lost_tiers_decide_what_is_lost() -> None:
         (OPENAI, {}, {"parallel_tool_calls": True}),
         (OPENAI, {}, {"text": {"format": {"type": "text"}}}),
         (ANTHROPIC, {}, {"tool_choice": {"type": "auto"}}),
-        (ANTHROPIC, {}, {"output_config": {"format": {"type": "json_schema"}}}),
         (OPENAI, {}, {"temperature": 0.1, "max_output_tokens": 5}),
     ],
 )
