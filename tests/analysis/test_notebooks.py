@@ -139,9 +139,7 @@ def test_a_cache_that_cannot_be_written_says_how_to_have_another(
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     for path in (EXAMPLE, None):
-        with pytest.raises(
-            ConversionFailedError, match=r"\(not a directory\); set XDG_CACHE_HOME to another"
-        ):
+        with pytest.raises(data.CacheFolderError, match=r"\(not a directory\): .* with XDG_CACHE_HOME$"):
             data.frames_of(path)
 
 
