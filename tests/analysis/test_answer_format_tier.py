@@ -64,3 +64,24 @@ def test_in_converse_too() -> None:
     pair = exchange(asked(SCHEMA), BEDROCK), exchange(asked(OTHER), BEDROCK)
     assert [one.read_estimated for one in rows(pair)] == [0, 0]
     assert finding(*pair).cause == "response_format_changed"
+
+
+def test_citations_take_system_and_messages() -> None:
+    def asked(*, cites: bool) -> dict[str, Any]:
+        source = {"type": "text", "media_type": "text/plain", "data": words(1_500, "doc")}
+        document = {"type": "document", "source": source, "citations": {"enabled": cites}}
+        said = [
+            {"role": "user", "content": [document, {"type": "text", "text": "What does it say of this?"}]},
+            {"role": "assistant", "content": [{"type": "text", "text": "It says a good deal of this. " * 9}]},
+            {"role": "user", "content": [{"type": "text", "text": "And of that?", **MARK}]},
+        ]
+        return messages(messages=said)
+
+    without, cited = (exchange(asked(cites=cites), ANTHROPIC) for cites in (False, True))
+    read = [one.read_estimated or 0 for one in rows([without, cited, cited, without])]
+    assert read[0] == 0
+    assert 1_900 < read[1] < 2_200
+    assert read[2] == read[3] > 6_400
+    found = finding(without, cited)
+    assert found.read_estimated is not None
+    assert 1_900 < found.read_estimated < 2_200

@@ -25,6 +25,8 @@ _BYTES = BytesWeigh()
 _TIER = {Zone.TOOLS: 0, Zone.SYSTEM: 1, Zone.TAIL: 1}
 _LAST_TIER = 2
 _IMAGES = "@images"
+_CITATIONS = "@citations"
+_CITED = b'"citations":{"enabled":true'
 _DEFERRED = b'"defer_loading":true'
 
 
@@ -224,12 +226,19 @@ def _last_plain_user(units: Sequence[Unit]) -> int:
     return next(plain, -1)
 
 
+def _is_cited(unit: Unit) -> bool:
+    """Whether a document asks for citations."""
+    return unit.kind is BlockKind.OTHER and _CITED in unit.facts.content
+
+
 def _seed(request: PromptRequest, cut: _Cut, names: Iterable[str]) -> int:
     found = []
     for name in names:
         if name == _IMAGES:
             has = any(unit.kind is BlockKind.IMAGE for unit in cut.units)
             value = b"1" if has else None
+        elif name == _CITATIONS:
+            value = b"1" if any(map(_is_cited, cut.units)) else None
         else:
             value = setting(request.settings, name)
         if value is not None:

@@ -79,7 +79,8 @@ class Tiers(_Data):
     """Request settings that are part of the cache key, by the tier from which on they are lost.
 
     A name is a top-level key of the body (``tool_choice``) or a dotted path into one (``reasoning.effort``);
-    ``@images`` stands for whether the request holds an image.
+    ``@images`` stands for whether the request holds an image, ``@citations`` for whether one of its documents
+    asks for citations.
     """
 
     tools: _Texts = ()
