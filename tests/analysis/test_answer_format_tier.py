@@ -81,7 +81,7 @@ def test_citations_take_system_and_messages() -> None:
     read = [one.read_estimated or 0 for one in rows([without, cited, cited, without])]
     assert read[0] == 0
     assert 1_900 < read[1] < 2_200
-    assert read[2] == read[3] > 6_400
+    assert min(read[2:]) > 6_400
     found = finding(without, cited)
     assert found.read_estimated is not None
     assert 1_900 < found.read_estimated < 2_200
