@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 from matplotlib.figure import Figure
 
-from coldturn.analysis.frames.conversion import ConversionFailedError
+from coldturn.analysis.frames.conversion import CacheFolderError, ConversionFailedError
 from coldturn.analysis.frames.further import FURTHER, SpanFacts
 from coldturn.analysis.notebooks import data
 from coldturn.traces.errors import MissingInputError
@@ -139,7 +139,7 @@ def test_a_cache_that_cannot_be_written_says_how_to_have_another(
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     for path in (EXAMPLE, None):
-        with pytest.raises(data.CacheFolderError, match=r"\(not a directory\): .* with XDG_CACHE_HOME$"):
+        with pytest.raises(CacheFolderError, match=r"\(not a directory\): .* with XDG_CACHE_HOME$"):
             data.frames_of(path)
 
 

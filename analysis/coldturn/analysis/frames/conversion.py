@@ -158,6 +158,18 @@ class ConversionFailedError(ColdturnError):
         super().__init__(f"{path}: cannot be shown: {reason.removeprefix(f'{path}: ')}")
 
 
+class CacheFolderError(ColdturnError):
+    """A cache folder that converted inputs cannot go into."""
+
+    slug = "notebook-cache"
+
+    def __init__(self, folder: Path, reason: str) -> None:
+        self.folder = folder
+        super().__init__(
+            f"the cache folder {folder} cannot be written ({reason}): name another place with XDG_CACHE_HOME"
+        )
+
+
 def parquet_of(path: Path) -> Path | None:
     """The table of spans that a path names: itself, or the one in a folder; None when it is no Parquet."""
     if path.is_dir() and (path / SPANS_FILE).exists():

@@ -17,25 +17,13 @@ import xxhash
 from matplotlib.figure import Figure
 
 from coldturn.analysis.charts import EmptyChartError
-from coldturn.analysis.frames.conversion import ConversionFailedError, parquet_of
+from coldturn.analysis.frames.conversion import CacheFolderError, ConversionFailedError, parquet_of
 from coldturn.analysis.frames.frames import Frames
 from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.traces.errors import MissingInputError
 
 PATH_VARIABLE: Final = "COLDTURN_NOTEBOOK_PATH"
 """Names the input where a notebook is given no ``--path``."""
-
-
-class CacheFolderError(ColdturnError):
-    """A cache folder that converted inputs cannot go into."""
-
-    slug = "notebook-cache"
-
-    def __init__(self, folder: Path, reason: str) -> None:
-        self.folder = folder
-        super().__init__(
-            f"the cache folder {folder} cannot be written ({reason}): name another place with XDG_CACHE_HOME"
-        )
 
 
 def cache_folder() -> Path:
