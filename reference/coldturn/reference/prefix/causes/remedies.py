@@ -58,7 +58,9 @@ SYSTEM: Mapping[str, str] = {
         "Put memories behind everything static (a last system block), or into the newest message."
     ),
     "section_toggle": "Send the section always or never; what comes and goes belongs behind the history.",
-    "section_reorder": "Assemble the system prompt's sections in one fixed order.",
+    "section_reorder": (
+        "Assemble the system prompt in one fixed order; sort documents and examples by a fixed key."
+    ),
     "system_replaced": (
         "Keep one system prompt per conversation; give another role a conversation of its own."
     ),

@@ -10,6 +10,8 @@ from itertools import groupby
 from coldturn.reference.prefix.causes.align import gaps
 from coldturn.reference.prefix.causes.change import BlockPair, Change, Pair, at, common_suffix
 from coldturn.reference.prefix.causes.hunks import Hunk, Texts, hunks
+from coldturn.reference.prefix.causes.reorders import CAUSE as REORDER
+from coldturn.reference.prefix.causes.reorders import has_moved_parts, in_order, moved_blocks
 from coldturn.reference.prefix.causes.schema import parse_run
 from coldturn.reference.prefix.causes.texts import Reason, explain, is_micro
 from coldturn.reference.prefix.causes.toggles import block_toggle, section_toggle
@@ -26,6 +28,15 @@ def system_changes(pair: Pair) -> list[Change]:
     """Everything that changed in the system prompt and its tail, in render order."""
     was = pair.parent_indices(Zone.SYSTEM, Zone.TAIL)
     now = pair.child_indices(Zone.SYSTEM, Zone.TAIL)
+    if at(pair.was, was) == at(pair.now, now):
+        return []
+    moved, was, now = moved_blocks(pair, was, now)
+    changes = _changes(pair, was, now)
+    return changes if moved is None else list(in_order(moved, changes))
+
+
+def _changes(pair: Pair, was: Sequence[int], now: Sequence[int]) -> list[Change]:
+    """What changed in blocks that stand in the same order."""
     changes: list[Change] = []
     for gap in gaps(at(pair.was, was), at(pair.now, now)):
         older, newer = was[gap.was_start : gap.was_end], now[gap.now_start : gap.now_end]
@@ -91,8 +102,8 @@ def _block_changes(pair: Pair, old: int | None, new: int | None) -> list[Change]
         return [block.change("content_shape")]
     if was.facts.content == now.facts.content or not (was.facts.is_text and now.facts.is_text):
         return [block.change("system_edited", kinds=_header_kinds(was, now))]
-    if _same_sections(was.facts, now.facts):
-        return [block.change("section_reorder")]
+    if _same_sections(was.facts, now.facts) or has_moved_parts(was.facts, now.facts):
+        return [block.change(REORDER)]
     return text_changes(block)
 
 

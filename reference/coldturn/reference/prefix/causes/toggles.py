@@ -30,17 +30,28 @@ def section_toggle(pair: Pair, hunk: Hunk, reason: Reason | None) -> Reason | No
         return reason
     start = max(0, hunk.now_start - _AROUND)
     end = hunk.now_start + sum(map(len, hunk.now_lines)) + _AROUND
+    came = bool(hunk.now_lines)
     if not any(hunk.texts.now[start:end] in text for text in _system_texts(pair.before)):
         return reason
-    return toggle_reason(reason, came=bool(hunk.now_lines))
+    section = b"".join(hunk.now_lines or hunk.was_lines).strip()
+    return toggle_reason(reason, came=came) if _turned(pair, section, came=came) else reason
 
 
 def block_toggle(pair: Pair, content: bytes, reason: Reason, *, came: bool) -> Reason:
     """`reason`, or the toggle of a whole block of the system prompt."""
-    if pair.before is None or len(content) < _LEAST_SECTION:
+    if pair.before is None or len(content) < _LEAST_SECTION or not _turned(pair, content, came=came):
         return reason
-    had = content in _system_texts(pair.before)
-    return toggle_reason(reason, came=came) if had == came else reason
+    return toggle_reason(reason, came=came)
+
+
+def _turned(pair: Pair, content: bytes, *, came: bool) -> bool:
+    """Whether only the older request of three lacks a text, or has it: what only moved is no toggle."""
+    had = [
+        any(content in text for text in _system_texts(request))
+        for request in (pair.before, pair.parent, pair.child)
+        if request is not None
+    ]
+    return had == [came, not came, came]
 
 
 def toggle_reason(reason: Reason | None, *, came: bool) -> Reason:
