@@ -3,6 +3,9 @@
 All have the same system prompt and tools, and read the same files; what the model writes differs.
 Turns come in random order, some are sent twice, some conversations go back or lose an old result. One of ten
 times as many conversations is held beside one of few: what a request costs must not follow their number.
+
+The same is asked of logs in which conversations say nothing of their own (`look_alikes`): by shape, what a
+request costs in a log that fills all that is kept of earlier requests, held beside one of a tenth.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from typing import Any
 
 import msgspec
 
+from benchmarks import look_alikes
 from benchmarks.words import Words
 from coldturn.analysis.breaks.explain import explain
 from coldturn.traces.readers import read_exchanges
@@ -24,6 +28,10 @@ from coldturn.traces.readers import read_exchanges
 FEW, MANY = 10, 100
 TURNS = 50
 LIMIT_GROWTH = 2.0
+FEW_ALIKE, MANY_ALIKE = 300, 3000
+LIMIT_GROWTH_ALIKE = 1.6
+LIMIT_GROWTH_POOLED = 2.5
+"""Of conversations from one pool: with more of them another one shares most more often, which is a break."""
 _TOOLS = 25
 _PARAGRAPHS = 60
 _CANNED = (
@@ -92,6 +100,7 @@ def run() -> dict[str, float]:
         explained_few = _explaining_seconds(few) / (FEW * TURNS)
         explained_many = _explaining_seconds(many) / (MANY * TURNS)
         size = many.stat().st_size
+        alike = _look_alikes(Path(folder))
     return {
         "requests": MANY * TURNS,
         "mean_body_bytes": size / (MANY * TURNS) - 1,
@@ -101,7 +110,27 @@ def run() -> dict[str, float]:
         "growth_per_request": explained_many / explained_few,
         "growth_per_request_limit": LIMIT_GROWTH,
         "explaining_ratio": explained_many / slicing,
+        **alike,
     }
+
+
+def _look_alikes(folder: Path) -> dict[str, float]:
+    figures = {}
+    for shape in look_alikes.SHAPES:
+        name = shape.__name__
+        costs = []
+        # The first run pays once for what it loads, and does not count.
+        for requests in (FEW_ALIKE, FEW_ALIKE, MANY_ALIKE):
+            log = folder / f"{name}-{requests}.jsonl"
+            with log.open("wb") as file:
+                file.writelines(body + b"\n" for body in look_alikes.bodies(shape, requests))
+            costs.append(_explaining_seconds(log) / requests)
+        _, few, many = costs
+        figures[f"{name}_us_per_request"] = many * 1e6
+        figures[f"{name}_growth"] = many / few
+        limit = LIMIT_GROWTH_POOLED if shape is look_alikes.pooled else LIMIT_GROWTH_ALIKE
+        figures[f"{name}_growth_limit"] = limit
+    return figures
 
 
 class _Sliced(msgspec.Struct):

@@ -27,6 +27,8 @@ Identity: TypeAlias = tuple[Hashable, ...]
 
 _FEW = 8
 """Chains that are looked at one by one: up to so many looks cost less than sums over all."""
+_SORTED = 8
+"""To find a chain and sort it in takes so many times as long as to see that one is not among those wanted."""
 
 
 class LineageIndex:
@@ -205,8 +207,8 @@ class LineageIndex:
         )
 
     def _latest_first(self, chains: int) -> Iterator[Node]:
-        """The last nodes of chains."""
-        if chains.bit_count() <= _FEW:
+        """The last nodes of chains: those of few are sorted, of many the latest are soon met among all."""
+        if _SORTED * chains.bit_count() <= len(self._tips):
             yield from sorted(
                 (self._by_place[place].tip for place in bits.members(chains)), key=_index, reverse=True
             )
