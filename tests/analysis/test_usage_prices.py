@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from coldturn.analysis.estimates.prices import CostEstimate, cost, cost_of, price_of, total
+from coldturn.analysis.estimates.prices import CostEstimate, cost, cost_of, lost_multiple, price_of, total
 from coldturn.analysis.estimates.registry import shipped
 from coldturn.analysis.estimates.ruleset import Price, RuleSet
 from coldturn.analysis.estimates.usage import ProviderUsage, UsageByGroup, from_bedrock_headers, normalise
@@ -141,3 +141,25 @@ def test_an_amount_is_unknown_without_a_price_or_an_output() -> None:
     assert both == CostEstimate(200.0, None)
     assert total([]) is None
     assert cost_of(ProviderUsage(), known) is None
+
+
+@pytest.mark.parametrize(
+    ("written", "written_long", "expected"),
+    [
+        (None, None, 100 * 1.15),  # not reported: what a cache of written entries does
+        (100, None, 100 * 1.15),
+        (100, 100, 100 * 1.9),
+        (500, 40, 40 * 1.9 + 60 * 1.15),
+        (30, 0, 30 * 1.15 + 70 * 0.9),
+        (0, 0, 100 * 0.9),
+    ],
+)
+def test_lost_tokens_cost_what_sending_them_anew_cost_more_than_a_read(
+    written: int | None, written_long: int | None, expected: float
+) -> None:
+    price = Price(models=("*",), input=5.0, read=0.1, write=1.25, write_long=2.0)
+    raw = None if written is None else ReportedTokens(written)
+    long = None if written_long is None else ReportedTokens(written_long)
+    usage = ProviderUsage(input=ReportedTokens(1_000), written=raw, written_long=long)
+    assert lost_multiple(100, usage, price) == pytest.approx(expected)
+    assert lost_multiple(100, usage, price.model_copy(update={"read": 9.0})) == 0

@@ -95,6 +95,27 @@ def cost(
     return CostEstimate(tokens, amount, price.currency)
 
 
+def lost_multiple(lost: int, usage: ProviderUsage, price: Price) -> float:
+    """What tokens cost that were sent anew though a cache held them, less what reading them would have cost.
+
+    Of what was not read they stand first, and what is written stands in front of what is not, the longer
+    lifetime first: so they are counted as written for long, written, then neither.
+
+    Args:
+        lost: Tokens, at most those that were not read.
+        usage: What the provider reported; `written` says how many of them were written again.
+        price: Its multiples.
+
+    Returns:
+        Input tokens' worth at the plain input price.
+    """
+    long_price = price.write if price.write_long is None else price.write_long
+    written = lost if usage.written is None else min(lost, usage.written)
+    long = min(usage.written_long or 0, written)
+    parts = ((long, long_price), (written - long, price.write), (lost - written, 1.0))
+    return math.fsum(tokens * max(multiple - price.read, 0.0) for tokens, multiple in parts)
+
+
 def total(costs: Iterable[CostEstimate]) -> CostEstimate | None:
     """The sum of many; None of none."""
     found: CostEstimate | None = None
