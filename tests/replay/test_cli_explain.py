@@ -299,7 +299,7 @@ def test_other_conversations_and_forks_are_one_line(run: Run) -> None:
     path = written("several.jsonl", *asked)
     told = run("explain", path, "--fail-on", "any")
     assert told.code == 0
-    assert "3 other conversations or forks branch off here: nothing was paid again" in told.out
+    assert "3 other conversations or forks branch off here: nothing behind is sent again" in told.out
     assert "history_rewritten" not in told.out
 
     found = run("explain", path, "--json").json["lineages"][0]["breaks"]

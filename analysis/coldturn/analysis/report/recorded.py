@@ -197,7 +197,7 @@ def _common(seen: Compared, kept: int) -> tuple[int | None, bool]:
     if seen.found is not None and seen.found.offset is not None:
         return seen.found.offset, True
     parent, request = seen.parent_request, seen.request
-    same_text = seen.found is None or seen.found.zone in _NO_TEXT
+    same_text = seen.found is None or (seen.found.zone in _NO_TEXT and not seen.found.kinds)
     if same_text and not request.by_reference and kept == len(parent.contents) - 1:
         # A last text that goes on is no break: the parent is held to its end.
         return min(parent.content_bytes, request.content_bytes), True

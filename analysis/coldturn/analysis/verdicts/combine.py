@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, date, datetime
 
 from coldturn.analysis.breaks.findings import Beside, Finding, Verdict
 from coldturn.analysis.breaks.pair import PairOptions
-from coldturn.analysis.estimates.prices import MILLION, day_of, lost_multiple, price_of
+from coldturn.analysis.estimates.prices import MILLION, price_of
 from coldturn.analysis.estimates.ruleset import EntryModel
 from coldturn.analysis.verdicts.findings import beside, beside_text, placeless
 from coldturn.analysis.verdicts.model import Case, Named, tokens_words
@@ -21,7 +22,7 @@ from coldturn.analysis.verdicts.readable import (
 from coldturn.analysis.verdicts.reasoning import loses_reasoning
 from coldturn.analysis.verdicts.serving import serving_causes
 from coldturn.analysis.verdicts.settings import Changed, changed_settings, kept_bytes
-from coldturn.analysis.verdicts.timing import timing_causes
+from coldturn.analysis.verdicts.timing import timing_causes, with_unread
 from coldturn.reference.prefix.model import Confidence, Zone
 from coldturn.reference.tokens import EstimatedTokens, estimate_tokens
 
@@ -52,7 +53,7 @@ def combined(
         found = _first_of(text, other)
     else:
         found = _with_text(case, text, settings)
-    return None if found is None else _priced(case, _bounded(case, found), started)
+    return None if found is None else priced(case, _bounded(case, found), started)
 
 
 def _first_of(text: Finding | None, other: Finding | None) -> Finding | None:
@@ -160,7 +161,7 @@ def _without_text(case: Case, settings: list[tuple[Changed, Named]], options: Pa
     if not causes or (read is not None and _was_read(read, whole, causes)):
         return _unexplained(case, readable, options)
     first, *others = causes
-    return _told(case, first, others, readable, options)
+    return _told(case, with_unread(first, whole - (read or 0)), others, readable, options)
 
 
 def _was_read(read: int, whole: int, causes: list[Named]) -> bool:
@@ -292,13 +293,22 @@ def _bounded(case: Case, found: Finding) -> Finding:
     return found if found.lost_tokens_estimated <= paid else replace(found, lost_tokens_estimated=paid)
 
 
-def _priced(case: Case, found: Finding, started: float | None) -> Finding:
+def priced(case: Case, found: Finding, started: float | None) -> Finding:
     """With what the lost tokens cost more than a read of them, where usage and dated prices are known."""
     rules = case.known.rules
     if rules is None or case.now.usage.input is None or not found.lost_tokens_estimated:
         return found
-    price = price_of(rules, case.now.model or "", day_of(started))
+    price = price_of(rules, case.now.model or "", _day(started))
     if price is None or price.input is None:
         return found
-    amount = lost_multiple(found.lost_tokens_estimated, case.now.usage, price) * price.input / MILLION
+    full = price.write if case.known.model is EntryModel.WRITTEN_ENTRIES else 1.0
+    more = max(full - price.read, 0.0) * price.input
+    amount = found.lost_tokens_estimated * more / MILLION
     return replace(found, cost_amount_estimated=amount, currency=price.currency)
+
+
+def _day(started: float | None) -> date | None:
+    try:
+        return None if started is None else datetime.fromtimestamp(started, UTC).date()
+    except (OverflowError, ValueError, OSError):
+        return None

@@ -16,6 +16,7 @@ from coldturn.analysis.estimates.layout import setting
 from coldturn.analysis.estimates.ruleset import EntryModel
 from coldturn.analysis.verdicts.model import Known
 from coldturn.analysis.verdicts.settings import AFFINITY, HEADERS, PATHS, names_cache, value_of
+from coldturn.analysis.verdicts.timing import AT_ONCE
 from coldturn.reference.prefix.elements import Content
 from coldturn.reference.prefix.request import PromptRequest
 from coldturn.traces.exchange import Exchange
@@ -37,6 +38,7 @@ class Beginning:
     Attributes:
         started: Epoch seconds; None when unknown.
         ttl: Seconds that what it left is kept; None when nobody says.
+        answered: When its answer began, from when on it can be read; None when unknown.
     """
 
     contents: Sequence[Content]
@@ -44,10 +46,15 @@ class Beginning:
     headers: tuple[tuple[str, str], ...]
     started: float | None = None
     ttl: float | None = None
+    answered: float | None = None
 
     def lives_at(self, now: float | None) -> bool:
-        """Whether what it left is still kept, as far as times tell."""
-        return now is None or self.started is None or self.ttl is None or now - self.started <= self.ttl
+        """Whether what it left can be read, as far as times tell."""
+        if now is None or self.started is None:
+            return True
+        if now < (self.started + AT_ONCE if self.answered is None else self.answered):
+            return False
+        return self.ttl is None or now - self.started <= self.ttl
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +155,7 @@ class Beginnings:
             tuple(exchange.request_headers),
             exchange.started,
             parameters.ttl if ttl is None else ttl,
+            exchange.answered,
         )
         if served:
             held.append(own)

@@ -17,8 +17,9 @@ from coldturn.analysis.estimates.ruleset import EntryModel
 from coldturn.analysis.estimates.usage import ProviderUsage
 from coldturn.analysis.sources import was_refused
 from coldturn.analysis.verdicts.aliases import aliases_of
+from coldturn.analysis.verdicts.branch import of_branch
 from coldturn.analysis.verdicts.cached_content import by_cached_content
-from coldturn.analysis.verdicts.combine import combined
+from coldturn.analysis.verdicts.combine import combined, priced
 from coldturn.analysis.verdicts.earlier import Beginnings, Earlier, own_cache
 from coldturn.analysis.verdicts.entry_book import EntryBook, Look, Places
 from coldturn.analysis.verdicts.image_detail import told_by_detail
@@ -149,7 +150,8 @@ class Judge:
         found = finding_of(parent, observed.request, comparison, options)
         found = told_by_detail(found, comparison.first, parent, observed.request)
         was = None if observed.sent.parent is None else self._sent.get(observed.sent.parent)
-        if was is None or (found is not None and not _BRANCHES.isdisjoint(found.kinds)):
+        branch = found if found is not None and not _BRANCHES.isdisjoint(found.kinds) else None
+        if was is None or (branch is not None and observed.sent.usage.read is None):
             return found
         plain = was.naming is None and observed.sent.naming is None
         if plain and (was.refused or observed.sent.refused):
@@ -170,6 +172,10 @@ class Judge:
             ancestors=lambda: self._ancestors(was),
             earlier_bytes=0 if observed.earlier is None else observed.earlier.bytes,
         )
+        if branch is not None:
+            return (
+                priced(case, of_branch(case, branch, options), observed.exchange.started) if plain else branch
+            )
         if plain:
             judged = combined(case, found, options, started=observed.exchange.started)
         else:

@@ -128,6 +128,11 @@ def earlier_bytes(case: Case) -> int:
     return 0 if hit is None or hit.expired(now) or hit.early(now) else hit.bytes
 
 
+def alive_tokens(case: Case) -> int:
+    """Tokens that some earlier request left and that are still there at the request's time (estimated)."""
+    return _left_by_earlier(case, earlier_bytes(case))
+
+
 def _left_by_earlier(case: Case, size: int) -> int:
     if _is_written(case):
         return _cached(case, size)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from coldturn.analysis.breaks.findings import Verdict
-from coldturn.analysis.verdicts.model import Case, Named
+from coldturn.analysis.verdicts.model import Case, Named, tokens_words
 from coldturn.analysis.verdicts.words import seconds_words
 from coldturn.reference.prefix.model import BlockKind, Confidence
 
-_AT_ONCE = 0.1
+AT_ONCE = 0.1
 """Seconds within which no provider begins an answer: sent so close, two requests ran side by side."""
 _SHORT = 300.0
 _WRITTEN = frozenset({BlockKind.TOOL_CALL, BlockKind.TOOL_RESULT, BlockKind.REASONING})
@@ -22,6 +23,20 @@ def timing_causes(case: Case) -> Iterator[Named]:
         return
     yield from _concurrent(case)
     yield from _lifetime(case, gap)
+
+
+def with_unread(named: Named, unread: int) -> Named:
+    """A request that came too early, with how much could not be read yet; others as they are.
+
+    Args:
+        named: What was found.
+        unread: Tokens that it would have read a moment later.
+    """
+    if named.cause != "concurrent_cold" or unread <= 0:
+        return named
+    return replace(
+        named, evidence=f"{named.evidence}: {tokens_words(unread)} could not be read yet (estimated)"
+    )
 
 
 def lifetime(case: Case) -> float | None:
@@ -42,7 +57,7 @@ def _concurrent(case: Case) -> Iterator[Named]:
         early = seconds_words(was.answered - now.started)
         evidence = f"sent {early} before the answer to the request that it repeats began"
         yield Named("concurrent_cold", Verdict.BROKEN_HARMLESS, Confidence.OBSERVED, evidence)
-    elif was.answered is None and between <= _AT_ONCE and not _holds_an_answer(case):
+    elif was.answered is None and between <= AT_ONCE and not _holds_an_answer(case):
         evidence = f"sent {seconds_words(between)} after the request that it repeats"
         yield Named("concurrent_cold", Verdict.BROKEN_HARMLESS, Confidence.INFERRED, evidence)
 

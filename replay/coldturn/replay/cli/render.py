@@ -88,12 +88,13 @@ def _groups(findings: Sequence[Finding], *, folded: bool) -> Iterator[list[Findi
 def _is_branch(found: Finding) -> bool:
     """Whether another conversation or a fork begins there, and no break."""
     kinds = {NEW_CONVERSATION, FORK, SIDE_CALL}
-    return found.verdict is Verdict.BROKEN_HARMLESS and not kinds.isdisjoint(found.kinds)
+    harmless = found.verdict is Verdict.BROKEN_HARMLESS and found.segment is not None
+    return harmless and not kinds.isdisjoint(found.kinds)
 
 
 def _branching(count: int) -> str:
     who, verb = ("conversation or fork", "branches") if count == 1 else ("conversations or forks", "branch")
-    return f"{count:,} other {who} {verb} off here: nothing was paid again"
+    return f"{count:,} other {who} {verb} off here: nothing behind is sent again"
 
 
 def _likeness(found: Finding) -> tuple[object, ...]:
