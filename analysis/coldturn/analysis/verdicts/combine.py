@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, date, datetime
 
 from coldturn.analysis.breaks.findings import Beside, Finding, Verdict
 from coldturn.analysis.breaks.pair import PairOptions
-from coldturn.analysis.estimates.prices import MILLION, price_of
+from coldturn.analysis.estimates.prices import MILLION, day_of, lost_multiple, price_of
 from coldturn.analysis.estimates.ruleset import EntryModel
 from coldturn.analysis.verdicts.findings import beside, beside_text, placeless
 from coldturn.analysis.verdicts.model import Case, Named, tokens_words
@@ -298,17 +297,8 @@ def priced(case: Case, found: Finding, started: float | None) -> Finding:
     rules = case.known.rules
     if rules is None or case.now.usage.input is None or not found.lost_tokens_estimated:
         return found
-    price = price_of(rules, case.now.model or "", _day(started))
+    price = price_of(rules, case.now.model or "", day_of(started))
     if price is None or price.input is None:
         return found
-    full = price.write if case.known.model is EntryModel.WRITTEN_ENTRIES else 1.0
-    more = max(full - price.read, 0.0) * price.input
-    amount = found.lost_tokens_estimated * more / MILLION
+    amount = lost_multiple(found.lost_tokens_estimated, case.now.usage, price) * price.input / MILLION
     return replace(found, cost_amount_estimated=amount, currency=price.currency)
-
-
-def _day(started: float | None) -> date | None:
-    try:
-        return None if started is None else datetime.fromtimestamp(started, UTC).date()
-    except (OverflowError, ValueError, OSError):
-        return None
