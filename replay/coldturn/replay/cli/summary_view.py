@@ -26,6 +26,7 @@ def summary(report: Report) -> Iterator[Text]:
         yield from _table(rows)
     yield from _reported(report)
     yield from _legend(rows)
+    yield from _unjudged(report)
     yield from _elsewhere(report)
 
 
@@ -81,6 +82,36 @@ def _reported(report: Report) -> Iterator[Text]:
         rate = format_rate(sum(known), sent)
         yield Text(
             f"  reported: {sum(known):,} of {counted(sent, 'input token')} read from the cache, {rate}"
+        )
+        judged = any(lineage.rules is not None for lineage in report.lineages)
+        if (
+            judged
+            and _is_low(report, sum(known), sent)
+            and not any(row.verdict.costs for row in report.causes)
+        ):
+            yield Text("  no finding accounts for the rest: `coldturn estimate` shows what the rules allow")
+
+
+def _is_low(report: Report, read: int, sent: int) -> bool:
+    """Whether less than half was read of what requests of one size would repeat of the ones before them."""
+    conversations = sum(lineage.requests > 0 for lineage in report.lineages)
+    return 2 * read * report.requests < sent * (report.requests - conversations)
+
+
+def _unjudged(report: Report) -> Iterator[Text]:
+    """Once per model of which nothing else is told: that no rules judged it."""
+    silent = (
+        lineage
+        for lineage in report.lineages
+        if lineage.surface is not None and lineage.rules is None and lineage.requests > 1
+        if not (lineage.breaks or lineage.settings_changed or lineage.vendor_only)
+    )
+    for model in dict.fromkeys(lineage.model or "these requests" for lineage in silent):
+        yield Text("  ").append(
+            shown_line(
+                f"no cache rules for {model}: judged by bytes alone, without the reported usage "
+                "(--rules NAME chooses some)"
+            )
         )
 
 

@@ -1,0 +1,67 @@
+"""The last lines of `explain`: what they say where no finding does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from coldturn.analysis.breaks.findings import LineageReport, Report, Tokens
+from coldturn.reference.prefix.model import Fidelity, Surface
+from coldturn.replay.cli.summary_view import summary
+
+ESTIMATE = "no finding accounts for the rest"
+BYTES_ALONE = "no cache rules for some-model: judged by bytes alone"
+
+
+def lineage(
+    requests: int = 4, read: int | None = 0, sent: int | None = 10_000, rules: str | None = "vllm"
+) -> LineageReport:
+    return LineageReport(
+        id="a",
+        source="log.jsonl",
+        provider="openai",
+        surface=Surface.CHAT_COMPLETIONS,
+        model="some-model",
+        fidelity=Fidelity.WIRE,
+        requests=requests,
+        tokens=Tokens(input_reported=sent, read_reported=read),
+        rules=rules,
+    )
+
+
+def said(*lineages: LineageReport) -> str:
+    return "\n".join(line.plain for line in summary(Report(list(lineages))))
+
+
+@pytest.mark.parametrize(
+    ("requests", "read", "told"),
+    [
+        (4, 0, True),
+        (4, 3_749, True),
+        (4, 3_751, False),
+        (2, 2_499, True),
+        (2, 2_501, False),
+        (1, 0, False),
+        (4, None, False),
+    ],
+)
+def test_a_low_rate_that_nothing_explains_is_said(requests: int, read: int | None, told: bool) -> None:
+    assert (ESTIMATE in said(lineage(requests, read))) is told
+
+
+def test_a_low_rate_is_not_said_where_there_are_no_rules_to_estimate_by() -> None:
+    assert ESTIMATE not in said(lineage(rules=None))
+
+
+def test_requests_that_began_conversations_had_nothing_to_read() -> None:
+    assert ESTIMATE not in said(*(replace(lineage(1), id=str(at)) for at in range(3)))
+
+
+def test_missing_rules_are_said_once_where_no_heading_says_so() -> None:
+    told = said(lineage(rules=None), replace(lineage(rules=None), id="b"))
+    assert told.count(BYTES_ALONE) == 1
+    assert "--rules NAME chooses some" in told
+    assert BYTES_ALONE not in said(lineage())
+    assert BYTES_ALONE not in said(lineage(requests=1, rules=None)), "there was nothing to compare"
+    assert BYTES_ALONE not in said(replace(lineage(rules=None), surface=None)), "two plain texts have none"
