@@ -12,6 +12,7 @@ from coldturn.traces.formats import (
     gemini_cli,
     hash_trace,
     mini_swe_agent,
+    opencode,
     pi,
     usage_table,
 )
@@ -169,6 +170,47 @@ _GEMINI_LINES = _lines(
     {"$rewindTo": "u2"},
 )
 _GEMINI_DOCUMENT = json.dumps({**_GEMINI_META, "messages": _GEMINI_TALK}, indent=1).encode()
+_OPENCODE_TOKENS = {"input": 9, "output": 5, "reasoning": 0, "cache": {"read": 800, "write": 90}}
+
+
+def _opencode(id_: str, role: str, *parts: object, **more: object) -> dict[str, object]:
+    info = {"id": id_, "role": role, "time": {"created": 1_780_000_000_000}, **more}
+    if role == "assistant":
+        info |= {"modelID": "claude-sonnet-5", "providerID": "anthropic", "tokens": _OPENCODE_TOKENS}
+    return {"info": info, "parts": parts}
+
+
+_OPENCODE_TOOL = {
+    "type": "tool",
+    "callID": "c1",
+    "tool": "list",
+    "state": {
+        "status": "completed",
+        "input": {"path": "."},
+        "output": "src",
+        "time": {"start": 1_780_000_000_500, "end": 1_780_000_000_900, "compacted": 1_780_000_009_000},
+    },
+}
+_OPENCODE = json.dumps(
+    {
+        "info": {"id": "ses_1", "directory": "/w", "projectID": "p"},
+        "messages": [
+            _opencode("u1", "user", {"type": "text", "text": "Where?"}),
+            _opencode("a1", "assistant", {"type": "step-start"}, _OPENCODE_TOOL, {"type": "step-finish"}),
+            _opencode("a2", "assistant", {"type": "text", "text": "In src."}),
+            _opencode("k1", "user", {"type": "compaction", "auto": True}),
+            _opencode(
+                "s1",
+                "assistant",
+                {"type": "text", "text": "A summary."},
+                summary=True,
+                finish="stop",
+                parentID="k1",
+            ),
+            _opencode("a3", "assistant", {"type": "text", "text": "On."}),
+        ],
+    }
+).encode()
 _TABLE = b"""path,call,model,prompt_tokens,cached_tokens,completion_tokens,t
 run,0,gpt-5.5,900,0,9,0.5
 run,1,gpt-5.5,990,0,9,4
@@ -200,6 +242,7 @@ EXAMPLES: tuple[Example, ...] = (
     Example(InputKind.CODEX, "", _CODEX),
     Example(InputKind.PI, "", _PI),
     Example(InputKind.MINI_SWE_AGENT, "", _MINI),
+    Example(InputKind.OPENCODE, "", _OPENCODE),
     Example(InputKind.GEMINI_CLI, "lines", _GEMINI_LINES),
     Example(InputKind.GEMINI_CLI, "document", _GEMINI_DOCUMENT),
     Example(InputKind.USAGE_TABLE, "csv", _TABLE),
@@ -221,6 +264,7 @@ _READERS: dict[InputKind, Callable[[IO[bytes], str], Iterator[Record]]] = {
     InputKind.PI: pi.read,
     InputKind.MINI_SWE_AGENT: mini_swe_agent.read,
     InputKind.GEMINI_CLI: gemini_cli.read,
+    InputKind.OPENCODE: opencode.read,
     InputKind.USAGE_TABLE: usage_table.read,
 }
 SESSION_EXAMPLES = [

@@ -25,6 +25,7 @@ class InputKind(StrEnum):
     PI = "pi"
     MINI_SWE_AGENT = "mini-swe-agent"
     GEMINI_CLI = "gemini-cli"
+    OPENCODE = "opencode"
     USAGE_TABLE = "usage-table"
     HASH_TRACE = "hash-trace"
 
