@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from cli_runs import Run, runner
-from coldturn.analysis.advise.report import Advice
+from coldturn.analysis.advise.report import Advice, Remedy, Sums
+from coldturn.analysis.advise.ways import WAYS
 from coldturn.replay.cli.advise_view import advice_text
 
 PAD = "The clerk answers briefly and never guesses. " * 60
@@ -104,4 +105,39 @@ def test_an_advice_of_nothing_says_so() -> None:
 def test_prompts_that_are_too_short_say_why_nothing_is_gained(tmp_path: Path, run: Run) -> None:
     path = written(tmp_path / "r.jsonl")
     path.write_text(path.read_text().replace(PAD, ""))
-    assert "Nothing is read whatever is mended" in run("advise", str(path)).out
+    said = run("advise", str(path)).out
+    assert (
+        "Nothing is read whatever of this is mended (estimated): by the rules these prompts\nare too" in said
+    )
+
+
+def test_what_cannot_be_simulated_alone_has_no_table() -> None:
+    advice = Advice(
+        remedies=[Remedy("below_minimum", 3, Sums(), None, "Nothing to mend.", WAYS["below_minimum"])],
+        before=Sums(requests=3, input=900),
+    )
+    assert advice_text(advice, 3).splitlines() == [
+        "3 requests; 0 % of the input is read from a cache (estimated)",
+        "",
+        "Not simulated:",
+        "  below_minimum: Nothing to mend.",
+    ]
+
+
+def test_a_question_of_its_own_under_the_same_prompt_is_nothing_to_mend(tmp_path: Path, run: Run) -> None:
+    """Its entry had expired, and that alone: that the texts part where it begins is no cause."""
+    bodies = []
+    for number, question in enumerate(("Where is my order?", "Please cancel all that I have.")):
+        body = {
+            "model": "claude-sonnet-4-5",
+            "max_tokens": 9,
+            "system": [{"type": "text", "text": PAD, "cache_control": {"type": "ephemeral"}}],
+            "messages": [{"role": "user", "content": question}],
+        }
+        usage = {"input_tokens": 9, "cache_creation_input_tokens": 3_000, "cache_read_input_tokens": 0}
+        reply = {"type": "message", "id": f"m{number}", "role": "assistant", "content": [], "usage": usage}
+        bodies.append({"request": body, "response": reply, "started": 1_790_000_000 + 900 * number})
+    path = tmp_path / "two.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in bodies))
+    shown = run("advise", str(path), "--json").json
+    assert [one["cause"] for one in shown["remedies"]] == ["ttl_expired"]

@@ -7,8 +7,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from coldturn.analysis.advise.ways import PLACEMENT, WAYS
-from coldturn.analysis.breaks.findings import Finding, Verdict
+from coldturn.analysis.breaks.findings import Beside, Finding, Verdict
+from coldturn.reference.prefix.causes import REMEDIES
 from coldturn.reference.prefix.causes.align import Gap
+from coldturn.reference.prefix.causes.branches import BRANCHES
 
 _PATH = re.compile(r"\$\.(toolConfig\.tools|[A-Za-z_]+)(?:\[(\d+)\])?")
 
@@ -49,7 +51,15 @@ def causes_of(found: Finding | None) -> Iterator[str]:
     yield found.cause
     yield from (later.cause for later in found.later)
     first = WAYS[found.cause].mend
-    yield from (beside.cause for beside in found.alongside if WAYS[beside.cause].mend is not first)
+    for beside in _alongside(found):
+        if WAYS[beside.cause].mend is not first:
+            yield beside.cause
+
+
+def _alongside(found: Finding) -> Iterator[Beside]:
+    """Causes beside the first one; that the text parts where another conversation begins is none."""
+    begins = not BRANCHES.isdisjoint(found.kinds)
+    return (beside for beside in found.alongside if not (begins and beside.cause in REMEDIES))
 
 
 def _counts(found: Finding) -> bool:
@@ -65,7 +75,7 @@ def places_of(found: Finding | None) -> list[Place]:
         return []
     placed = [_place(found.cause, found.path, found.block_offset)]
     placed += [_place(later.cause, later.path, later.block_offset) for later in found.later]
-    return [*placed, *(_place(beside.cause, None, None) for beside in found.alongside)]
+    return [*placed, *(_place(beside.cause, None, None) for beside in _alongside(found))]
 
 
 def touching(places: Iterable[Place], key: str, gap: Gap) -> list[Place]:

@@ -18,27 +18,33 @@ def advice_text(advice: Advice, requests: int) -> str:
         causes = ", ".join(f"{one.cause} ({one.breaks})" for one in advice.remedies)
         return f"{counted}: no rules say what mending would be worth; the causes: {causes}"
     before = advice.before
-    lines = [
-        f"{counted}; {format_rate(before.read, before.input)} of the input is read from a cache (estimated)",
-        "",
-        *_table(_rows(advice)),
-    ]
-    if not any(sums.read for sums in _all(advice)):
-        lines += [
-            "",
-            "Nothing is read whatever is mended: by the rules these prompts are too short to be kept,",
-        ]
-        lines += ["or nothing marks what to keep."]
-    elif advice.together is not None:
-        lines += [
-            "",
-            "Each row mends one cause alone, so rows do not add up: what stands behind one shows next.",
-        ]
+    rate = format_rate(before.read, before.input)
+    lines = [f"{counted}; {rate} of the input is read from a cache (estimated)"]
+    if any(one.after is not None for one in advice.remedies):
+        lines += ["", *_table(_rows(advice)), *_told_of_all(advice)]
     lines += [line for remedy in advice.remedies if (remedy.saved or 0) > 0 for line in _told(remedy)]
     unsimulated = [one for one in advice.remedies if one.saved is None]
     lines += ["", "Not simulated:"] if unsimulated else []
     lines += [f"  {one.cause}: {one.remedy or one.way.wire}" for one in unsimulated]
     return "\n".join(lines)
+
+
+def _told_of_all(advice: Advice) -> list[str]:
+    if not any(sums.read for sums in _all(advice)):
+        told = "Nothing is read whatever of this is mended (estimated)"
+        if any(one.after is None for one in advice.remedies):
+            return ["", f"{told}."]
+        return [
+            "",
+            f"{told}: by the rules these prompts",
+            "are too short to be kept, or nothing marks what to keep.",
+        ]
+    if advice.together is not None:
+        return [
+            "",
+            "Each row mends one cause alone, so rows do not add up: what stands behind one shows next.",
+        ]
+    return []
 
 
 def _all(advice: Advice) -> Iterator[Sums]:

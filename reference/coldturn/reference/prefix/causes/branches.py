@@ -21,6 +21,8 @@ NEW_CONVERSATION = "new_conversation"
 FORK = "fork"
 SIDE_CALL = "side_call"
 MOVED_SUFFIX = "moved_suffix"
+BRANCHES = frozenset({NEW_CONVERSATION, FORK, SIDE_CALL, MOVED_SUFFIX})
+"""Kinds of a change that nothing is paid for again."""
 
 _WITH_HISTORY = frozenset({"system_replaced", "system_edited"})
 """Causes that another conversation has too, when its history is another one."""
