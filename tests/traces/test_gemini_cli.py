@@ -130,6 +130,13 @@ def test_a_message_of_a_known_id_stands_in_place_of_the_older_one() -> None:
     }
 
 
+def test_calls_that_stand_in_the_content_too_are_sent_once() -> None:
+    """So a history has them that was given anew."""
+    call = {"functionCall": {"id": "c1", "name": "ls", "args": {"dir": "."}}}
+    anew = {**TALK[2], "content": [{"text": "I look."}, call]}
+    assert contents(calls(as_lines(TALK[0], anew, TALK[3]))[1]) == contents(calls(as_lines(*TALK))[1])
+
+
 def test_what_was_taken_back_is_gone() -> None:
     found = calls(as_lines(*TALK, {"$rewindTo": "u2"}, asked("u9", "Another?"), said("g9", "Yes.")))
     assert [part["parts"][0].get("text") for part in contents(found[-1])] == [

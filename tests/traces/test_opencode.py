@@ -145,6 +145,16 @@ def test_several_steps_of_one_message_are_calls_of_their_own() -> None:
     assert second.started == T0 / 1_000 + 3
 
 
+def test_a_step_that_was_cut_off_has_no_counts_of_its_own() -> None:
+    steps = (START, text("I look."), tool("c1", at=3), finish(10, 0, 950), START, text("On"))
+    assert len(records(TALK[0], said("a1", *steps, at=1))) == 1
+
+
+def test_a_trajectory_of_another_agent_is_none_of_these() -> None:
+    other = {"info": {"id": "run-7", "directory": "/w"}, "messages": [{"role": "user", "content": "q"}]}
+    assert sniff(io.BytesIO(json.dumps(other).encode()), "x") is InputKind.MINI_SWE_AGENT
+
+
 def test_without_steps_the_messages_own_counts_count() -> None:
     [only] = records(TALK[0], said("a1", text("Hm.")))
     usage = json.loads(only.response_body)["usage"]
