@@ -72,6 +72,8 @@ def test_every_cause_prints_its_paragraph_alone(cause: str) -> None:
         ("Tool-Added", "causes#tool_added"),
         ("[missing-input]", "errors#missing-input"),
         ("usage", "errors#usage"),
+        ("settings", "errors#settings"),
+        ("causes#settings", "causes#settings"),
         ("replaying.md", "replaying"),
         ("system-prompt", "causes#system-prompt"),
         ("tools_changed", "causes#what-others-call-them"),
@@ -91,7 +93,7 @@ def test_a_section_holds_those_inside_it_and_ends_before_the_next() -> None:
     found = sections("causes")
     assert "### tool_added" in found["tools"]
     assert "### clock_in_prefix" not in found["tools"]
-    assert "# mine.toml" not in "".join(sections("replaying"))
+    assert "minetoml" not in sections("replaying"), "a comment in code is no heading"
 
 
 def test_a_section_of_several_pages_needs_its_page(run: Run) -> None:

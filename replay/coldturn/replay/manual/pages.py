@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import resources
@@ -56,8 +55,8 @@ COMMANDS = {
 }
 """Where commands stand that have no page of their name."""
 
-_BY_NAME_FIRST = ("causes", "errors")
-"""A cause and an error need no page in front of their name, whatever other pages call a section."""
+_NAMING = ("causes", "errors")
+"""A cause and an error need no page in front of their name, whatever else is called like it."""
 _NEAR = 4
 _HEADING = re.compile(r"^(#{1,6}) +(.+?) *$", re.MULTILINE)
 _NO_ANCHOR = re.compile(r"[^\w\- ]")
@@ -153,24 +152,27 @@ def _section(page: str, anchor: str, name: str) -> Shown:
 
 def _anywhere(anchor: str, name: str) -> Shown:
     wanted = _alike(anchor)
-    found = [(page, one) for page, one in _anchors() if _alike(one) == wanted]
-    first = [page for page, _ in found if page in _BY_NAME_FIRST] or [page for page, _ in found]
-    if len(first) > 1:
+    found = [(page, one) for page in PAGES for one in sections(page) if _alike(one) == wanted]
+    named = [(page, one) for page, one in found if one in _names_of(page)]
+    if len(named or found) > 1:
         raise SeveralPagesError(name, [f"{page}#{one}" for page, one in found])
-    if first:
-        return _section(first[0], anchor, name)
+    if found:
+        return _section((named or found)[0][0], anchor, name)
     if anchor in WORDS:
         return _section("causes", "what-others-call-them", name)
     raise UnknownPageError(name, _near(anchor))
 
 
 def _near(word: str) -> list[str]:
-    names = [*PAGES, *COMMANDS, *EXAMPLES, *(anchor for page, anchor in _anchors() if page in _BY_NAME_FIRST)]
+    names = [*PAGES, *COMMANDS, *EXAMPLES, *(one for page in _NAMING for one in _names_of(page))]
     return get_close_matches(word.lower(), dict.fromkeys(names), n=_NEAR)
 
 
-def _anchors() -> Iterator[tuple[str, str]]:
-    return ((page, anchor) for page in PAGES for anchor in sections(page))
+def _names_of(page: str) -> list[str]:
+    """Causes or errors that a page explains, each under a heading of the third level."""
+    if page not in _NAMING:
+        return []
+    return [anchor for anchor, text in sections(page).items() if text.startswith("### ")]
 
 
 def _alike(anchor: str) -> str:
