@@ -99,7 +99,9 @@ def test_a_retry_continues_the_same_request() -> None:
     assert parents(first, second, second, chat("a", "b", "c")) == [None, 0, 1, 2]
 
 
-def test_a_turn_that_was_given_up_is_nobodys_parent() -> None:
+@pytest.mark.parametrize("looks", [0, 99])
+def test_a_turn_that_was_given_up_is_nobodys_parent(monkeypatch: pytest.MonkeyPatch, looks: int) -> None:
+    monkeypatch.setattr(lineage_search, "MOST_LOOKS", looks)
     again = "Your last output did not call a tool. Please call exactly one tool. " * 9
 
     def talk(*texts: str) -> PromptRequest:
@@ -111,6 +113,9 @@ def test_a_turn_that_was_given_up_is_nobodys_parent() -> None:
     first, failed, taken = talk("q"), talk("q", "I fixed it, and all is well now.", again), talk("q", "So.")
     next_one = talk("q", "So.", "It was nothing, and all is well now.", again)
     assert parents(first, failed, taken, next_one) == [None, 0, 0, 2]
+    # Of several that are repeated in full the one that says most, however late a shorter one was sent again.
+    assert parents(first, failed, taken, first, next_one) == [None, 0, 0, 0, 2]
+    assert parents(first, failed, taken, taken, next_one) == [None, 0, 0, 2, 3]
     # Taken up again, it is one: what the model wrote there is sent again.
     resumed = talk("q", "So.", "I fixed it, and all is well now.", again)
     assert parents(first, failed, taken, resumed) == [None, 0, 0, 1]

@@ -58,13 +58,14 @@ def interleaved(rng: random.Random) -> Iterator[Sent]:
 def pooled(rng: random.Random) -> Iterator[Sent]:
     """Conversations whose messages all come from one small pool, which holds an empty one."""
     pool = ["", *(_text(rng, number, 2) for number in range(7))]
+    keys: list[str | None] = [None, "k", "l"][: rng.choice([1, 3])]
     talks: list[Texts] = [["Rules.\n\nBe kind.\n\n"] for _ in range(4)]
     while True:
         at = rng.randrange(len(talks))
         talks[at] = [*talks[at], rng.choice(pool), rng.choice(pool)]
         if rng.random() < 0.1:
             talks[at] = talks[at][: rng.randint(1, 4)]
-        yield Sent(talks[at])
+        yield Sent(talks[at], cache_key=rng.choice(keys))
 
 
 def evaluated(rng: random.Random) -> Iterator[Sent]:
@@ -195,13 +196,51 @@ class _Counted:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_what_is_looked_at_does_not_grow_with_the_log(monkeypatch: pytest.MonkeyPatch, shape: Shape) -> None:
+@pytest.mark.parametrize("seed", [7, 8])
+def test_what_is_looked_at_does_not_grow_with_the_log(
+    monkeypatch: pytest.MonkeyPatch, shape: Shape, seed: int
+) -> None:
     lineages, counted = Lineages(), _Counted(monkeypatch)
     most = []
-    for at, sent in enumerate(_sent(shape, 7, 600)):
+    for at, sent in enumerate(_sent(shape, seed, 600)):
         before = counted.calls
         lineages.place(_request(sent))
         if at >= 300:
             most.append(counted.calls - before)
     assert sum(most) <= 12 * len(most), "of 300 to 600 requests"
     assert max(most) <= 40
+
+
+def test_a_session_that_goes_on_needs_no_index(monkeypatch: pytest.MonkeyPatch) -> None:
+    lineages = Lineages()
+    for sent in _sent(interleaved, 1, 40):
+        lineages.place(_request(sent))
+    (pool,) = lineages._store._pools.values()
+    assert pool.index is not None
+    asked: list[PromptRequest] = []
+    texts = ["Other rules. " * 40]
+    lineages.place(_request(Sent(texts)))
+    monkeypatch.setattr(pool.index, "guess", asked.append)
+    for number in range(5):
+        texts = [*texts, _unique(random.Random(number)) * 9]  # noqa: S311 - made-up texts
+        placed = lineages.place(_request(Sent(texts)))
+        assert placed.parent_index == placed.index - 1
+    assert not asked
+
+
+def test_what_is_kept_besides_digests_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lineage_store, "MOST_FORGOTTEN", 20)
+    lineages = Lineages(most_leaves=3, most_inner=3)
+    for sent in _sent(interleaved, 1, 150):
+        lineages.place(_request(sent))
+    (digests,) = lineages._store._digests.values()
+    sets = digests._sets
+    assert sets is not None
+    assert len(digests._kept) == len(sets._places) == 20
+    assert len(sets._placed) <= 21
+    kept = {digest & lineage_digests._BITS for one in digests._kept.values() for digest in one.digests}
+    assert sets._sets.keys() == kept
+    everywhere = 0
+    for held in sets._sets.values():
+        everywhere |= held
+    assert everywhere.bit_count() == 20

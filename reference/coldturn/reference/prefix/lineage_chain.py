@@ -1,7 +1,6 @@
 """Chains of requests that only go on from one another: what the last one says, all of them say in part.
 
-A new chain begins where a request does not repeat its parent in full, where another one goes on from the same
-parent, and where ids change.
+A new chain begins where a request does not repeat in full what its parent's chain says, and where ids change.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ class Chain:
     def takes(self, node: Node) -> bool:
         """Whether a node goes on from the last one, under the same ids."""
         tip = self.tip
-        return node.parent is tip and node.identity == tip.identity and extends(tip.request, node.request)
+        return node.identity == tip.identity and extends(tip.request, node.request)
 
     def append(self, node: Node) -> Sequence[Content]:
         """Go on with a node; returns what it adds."""
@@ -47,10 +46,7 @@ class Chain:
 
     def remove(self, node: Node) -> Sequence[Content]:
         """A node is kept no longer; returns what the chain does not say without it."""
-        at = bisect_left(self.members, node.index, key=_index)
-        del self.members[at]
-        if at < len(self.members):
-            return ()
+        del self.members[bisect_left(self.members, node.index, key=_index)]
         left = len(self.members[-1].request.contents) if self.members else 0
         return node.request.contents[left:]
 

@@ -98,11 +98,10 @@ class LineageIndex:
             least: Content bytes.
         """
         missing = request.content_bytes - least
-        chains, told = 0, set[int]()
+        chains = 0
         for part in self._said.parts(reversed(request.contents)):
-            if id(part) in told or part.chains.bit_count() > _FEW:
+            if part.chains.bit_count() > _FEW:
                 continue
-            told.add(id(part))
             missing -= part.size
             chains |= part.chains
             if chains.bit_count() > _FEW:
@@ -111,21 +110,17 @@ class LineageIndex:
                 return self._foremost(chains, request)
         return None
 
-    def best(self, request: PromptRequest, least: int, identity: Identity) -> tuple[int, list[Node]]:
+    def best(self, request: PromptRequest, identity: Identity) -> tuple[int, list[Node]]:
         """Content bytes that a request shares with those nodes that share most with it, and such nodes.
 
-        Nodes that share less than `least` are not looked for. Of those that share the same at least the one
-        is given that repeats most from the start, of these one whose ids are the same (`same_ids`), of these
-        one that the request repeats in full, and of these the latest.
+        Of those that share the same at least the one is given that repeats most from the start, of these the
+        one whose ids are the same (`same_ids`), of these one that is repeated in full, of these the latest.
 
         Args:
             request: One that `guess` was asked about.
-            least: Content bytes.
             identity: Of the request.
         """
         most, chains = bits.greatest(bits.sums(self._said.weights(request.contents)))
-        if most < max(least, 1):
-            return 0, []
         if chains.bit_count() > _FEW:
             return most, self._chosen(chains, most, request, identity)
         foremost = self._foremost(chains, request)

@@ -131,7 +131,7 @@ class Search:
             for node in few:
                 self._look(node, node.size)
             return
-        self._shared, found = index.best(self._request, self._shared, self._identity)
+        self._shared, found = index.best(self._request, self._identity)
         self._best = max(found, key=self._ranked, default=None)
         self._rank = None
 
@@ -189,7 +189,7 @@ class Search:
         if latest is None or not extends(latest.request, self._request):
             return False
         self._look(latest, latest.size)
-        return self._shared >= largest and self._wins_ties(latest.index + 1)
+        return self._shared >= largest and self._wins_ties(latest.index)
 
     def _forgotten(self, forgotten: Digests) -> Forgotten | None:
         """The forgotten request that shares more than any that is kept, or None."""
