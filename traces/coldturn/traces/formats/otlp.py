@@ -15,6 +15,7 @@ from coldturn.traces import names
 from coldturn.traces.errors import NoRequestsError, UnreadableJsonError
 from coldturn.traces.exchange import EntryError
 from coldturn.traces.formats.genai import call_of, is_call
+from coldturn.traces.formats.message_events import with_messages
 from coldturn.traces.formats.model import Format, Head, Layout, Record
 from coldturn.traces.formats.observed import Observed, Records
 from coldturn.traces.formats.spans import Span, flat_span, otlp_spans
@@ -57,7 +58,7 @@ def spans_in(stream: IO[bytes], name: str) -> Iterator[Span | EntryError]:
 
 
 def _read(stream: IO[bytes], name: str) -> Iterator[Record]:
-    return _records(spans_in(stream, name), name)
+    return _records(with_messages(stream, name, spans_in), name)
 
 
 def _read_flat(stream: IO[bytes], name: str) -> Iterator[Record]:

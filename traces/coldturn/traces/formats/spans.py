@@ -8,6 +8,7 @@ span's attributes alone.
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import IO, Any, TypeAlias
@@ -31,6 +32,8 @@ _LOGS = (("resourceLogs", "resource_logs"), ("scopeLogs", "scope_logs"), ("logRe
 _SIGNALS = frozenset({*_SPANS[0], *_LOGS[0], "resourceMetrics", "resource_metrics"})
 DETAILS = "gen_ai.client.inference.operation.details"
 """The event that tells of a whole call; libraries write it into a span, or as a log record of its own."""
+MESSAGE_EVENT = re.compile(r"gen_ai\.(?:(?:system|user|assistant|tool)\.message|choice)")
+"""Events that tell of one message each."""
 _NANOSECONDS = 1e9
 _DEPTH = 6
 """Keys and places down to a span."""
@@ -139,20 +142,29 @@ def otlp_span(value: Json) -> Span:
 
 
 def _log_span(value: Json) -> Span | None:
-    """A log record that tells of a whole call; None for any other. It is written at the call's end."""
+    """A log record that tells of a whole call, written at its end, or of one message; None for any other.
+
+    A message is the event of a span that has its name; messages are written when the call begins.
+    """
     if not isinstance(value, Mapping):
         raise NotJsonError("it is no object")
     attributes = _pairs(value.get("attributes"))
-    told = value.get("eventName", value.get("event_name", attributes.get("event.name")))
-    if told != DETAILS:
-        return None
-    return Span(
-        name=DETAILS,
-        trace_id=_text(value.get("traceId", value.get("trace_id"))),
-        start=None,
-        attributes={**_mapping(plain(value.get("body"))), **attributes},
-        span_id=_text(value.get("spanId", value.get("span_id"))),
-    )
+    told = _text(value.get("eventName", value.get("event_name", attributes.get("event.name"))))
+    body = _mapping(plain(value.get("body")))
+    trace_id = _text(value.get("traceId", value.get("trace_id")))
+    span_id = _text(value.get("spanId", value.get("span_id")))
+    if told == DETAILS:
+        return Span(told, trace_id, None, {**body, **attributes}, span_id=span_id)
+    if span_id and MESSAGE_EVENT.fullmatch(told):
+        return Span(told, trace_id, _logged_at(value), attributes, (Event(told, body),), span_id)
+    return None
+
+
+def _logged_at(value: Mapping[str, Json]) -> float | None:
+    """When a log record was written; a library may leave the time to whoever observes it."""
+    keys = ("timeUnixNano", "time_unix_nano", "observedTimeUnixNano", "observed_time_unix_nano")
+    times = (_nanoseconds(value.get(key)) for key in keys)
+    return next((one for one in times if one is not None), None)
 
 
 def flat_span(value: Json) -> Span:

@@ -29,7 +29,7 @@ _KINDS: Mapping[str, Kind] = {
     "function_call_output": "result",
 }
 _TEXT_KEYS = ("content", "text", "thinking", "reasoning")
-_ID_KEYS = ("id", "toolCallId", "tool_call_id", "tool_use_id", "call_id")
+_ID_KEYS = ("id", "toolCallId", "tool_call_id", "tool_use_id", "toolUseId", "call_id")
 _RESULT_ID_KEYS = ("tool_use_id", "tool_call_id", "toolCallId", "call_id", "id")
 _NAME_KEYS = ("name", "toolName", "tool_name")
 _ARGUMENT_KEYS = ("arguments", "input", "args")
@@ -120,16 +120,15 @@ def _part(value: Json) -> Part:
 
 
 def _untyped(value: Mapping[str, Json]) -> Part:
-    """Gemini's parts, whose kind is the name of their one member."""
-    for key in ("function_call", "functionCall"):
+    """Parts of Gemini and of Bedrock's Converse, whose kind is the name of their one member."""
+    for key in ("function_call", "functionCall", "toolUse"):
         if isinstance(value.get(key), Mapping):
             return _call(value[key])
-    for key in ("function_response", "functionResponse"):
+    for key in ("function_response", "functionResponse", "toolResult"):
         answer = value.get(key)
         if isinstance(answer, Mapping):
-            return Part(
-                "result", _as_text(first(answer, *_RESULT_KEYS)), _text(answer, "id"), _text(answer, "name")
-            )
+            id_ = _text(answer, "id", "toolUseId")
+            return Part("result", _as_text(first(answer, *_RESULT_KEYS)), id_, _text(answer, "name"))
     said = value.get("text")
     return Part("text", said) if isinstance(said, str) else Part("other", raw=value)
 
