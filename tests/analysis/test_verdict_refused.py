@@ -35,7 +35,8 @@ def test_a_refused_request_does_not_keep_an_entry_alive() -> None:
     cold = exchange(body, CHAT, usage(CHAT, 5_010, 0), started=700.0)
     found = finding(first, between, cold)
     assert (found.cause, found.request, found.parent) == ("ttl_expired", 2, 0)
-    assert findings(first, between, replace(cold, started=550.0))[0].cause != "ttl_expired"
+    soon = replace(between, started=200.0), replace(cold, started=250.0)
+    assert findings(first, *soon)[0].cause != "ttl_expired"
 
 
 def test_what_was_changed_after_a_refusal_was_never_kept() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from coldturn.analysis.breaks.findings import Beside, Finding, Verdict
-from coldturn.analysis.breaks.pair import PairOptions
+from coldturn.analysis.breaks.pair import UNKNOWN_CAUSE, PairOptions
 from coldturn.analysis.estimates.prices import MILLION, day_of, lost_multiple, price_of
 from coldturn.analysis.estimates.ruleset import EntryModel
 from coldturn.analysis.verdicts.findings import beside, beside_text, placeless
@@ -22,6 +22,7 @@ from coldturn.analysis.verdicts.reasoning import loses_reasoning
 from coldturn.analysis.verdicts.serving import serving_causes
 from coldturn.analysis.verdicts.settings import Changed, changed_settings, kept_bytes
 from coldturn.analysis.verdicts.timing import timing_causes, with_unread
+from coldturn.analysis.verdicts.unjudged import unjudged_settings
 from coldturn.reference.prefix.model import Confidence, Zone
 from coldturn.reference.tokens import EstimatedTokens, estimate_tokens
 
@@ -154,13 +155,22 @@ def _without_text(case: Case, settings: list[tuple[Changed, Named]], options: Pa
         return _of_settings(case, settings, options)
     if (case.now.is_plain and case.gap is None) or case.was.refused or case.now.refused:
         return None
-    readable = readable_of(case, case.stable_bytes)
+    readable = _at_least_as_before(case, readable_of(case, case.stable_bytes))
     whole = EstimatedTokens(0) if readable is None else readable.whole_estimated
     causes = [*placement_causes(case), *(timing_causes(case) if whole >= _LEAST else ())]
     if not causes or (read is not None and _was_read(read, whole, causes)):
         return _unexplained(case, readable, options)
     first, *others = causes
     return _told(case, with_unread(first, whole - (read or 0)), others, readable, options)
+
+
+def _at_least_as_before(case: Case, readable: Readable | None) -> Readable | None:
+    """What could be read, and of a stored prompt, which the body only names, no less than was."""
+    before = case.was.usage.read or 0
+    stored = "prompt" in case.parent.settings and "prompt" in case.child.settings
+    if readable is None or not stored or not case.same_cache or before <= readable.whole_estimated:
+        return readable
+    return Readable(EstimatedTokens(before), EstimatedTokens(before))
 
 
 def _was_read(read: int, whole: int, causes: list[Named]) -> bool:
@@ -200,11 +210,14 @@ def _unexplained(case: Case, readable: Readable | None, options: PairOptions) ->
     read = case.now.usage.read
     if readable is None or read is None:
         return None
+    unknown = unjudged_settings(case)
     if not case.thresholds.exceeded(readable.whole_estimated - read, readable.whole_estimated):
+        case.cleared.update(one.key for one in unknown if readable.whole_estimated >= _LEAST)
         return None
-    unjudged = [one for one in changed_settings(case) if one.tiers is None]
-    if unjudged:
-        first, *others = [_suspected(one, read, readable.whole_estimated) for one in unjudged]
+    suspects = [one for one in changed_settings(case) if one.tiers is None]
+    suspects += [one for one in unknown if one.key not in case.cleared]
+    if suspects:
+        first, *others = [_suspected(one, read, readable.whole_estimated) for one in suspects]
         return _told(case, first, others, readable, options, Zone.SETTINGS)
     for named in serving_causes(case, read, readable.whole_estimated):
         return _told(case, named, [], readable, options)
@@ -217,10 +230,11 @@ def _suspected(changed: Changed, read: int, readable: int) -> Named:
         f"read {tokens_words(read)} of {readable:,} that could have been read (estimated), and "
         f"{changed.key} differs, of which no rule says what it takes"
     )
+    nameless = changed.cause == UNKNOWN_CAUSE
     return Named(
         changed.cause,
-        Verdict.BROKEN,
-        Confidence.INFERRED,
+        Verdict.UNKNOWN if nameless else Verdict.BROKEN,
+        Confidence.UNKNOWN if nameless else Confidence.INFERRED,
         evidence,
         keys=(changed.key,),
         was=changed.was,

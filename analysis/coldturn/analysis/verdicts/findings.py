@@ -11,6 +11,8 @@ from coldturn.reference.tokens import EstimatedTokens
 
 _REMEDY_OF_UNKNOWN = "Record whole requests with their times (coldturn record proxy): they show the reason."
 
+_REMEDY_OF_SETTING = "Keep this setting for a conversation, and see whether the miss stays away."
+
 
 def placeless(
     turn: int | None, named: Named, zone: Zone, lost_estimated: EstimatedTokens, options: PairOptions
@@ -44,11 +46,17 @@ def placeless(
         was=_cut(named.was, options) if shown else None,
         now=_cut(named.now, options) if shown else None,
         later=(),
-        remedy=_REMEDY_OF_UNKNOWN if named.cause == UNKNOWN_CAUSE else ALL_REMEDIES.get(named.cause),
+        remedy=_remedy(named, zone),
         evidence=named.evidence,
         tiers_lost=named.tiers,
         anchor=anchor_of(named.cause),
     )
+
+
+def _remedy(named: Named, zone: Zone) -> str | None:
+    if named.cause != UNKNOWN_CAUSE:
+        return ALL_REMEDIES.get(named.cause)
+    return _REMEDY_OF_SETTING if zone is Zone.SETTINGS else _REMEDY_OF_UNKNOWN
 
 
 def beside(named: Named) -> Beside:

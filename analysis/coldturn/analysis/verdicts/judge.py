@@ -76,6 +76,7 @@ class Judge:
     caches: NamedCaches = field(default_factory=NamedCaches)
     _sent: OrderedDict[int, Sent] = field(default_factory=OrderedDict)
     _books: dict[tuple[object, ...], EntryBook] = field(default_factory=dict)
+    _cleared: set[str] = field(default_factory=set)
     _beginnings: Beginnings = field(default_factory=Beginnings)
 
     def observe(
@@ -171,6 +172,7 @@ class Judge:
             look=observed.look,
             ancestors=lambda: self._ancestors(was),
             earlier_bytes=0 if observed.earlier is None else observed.earlier.bytes,
+            cleared=self._cleared,
         )
         if branch is not None:
             return (

@@ -159,6 +159,7 @@ class Case:
         missing: Zones that the recording does not hold.
         look: Which entries the child finds, where a provider reads written ones only.
         ancestors: Tells what is known of earlier requests that the parent repeats, the nearest first.
+        cleared: Settings that no rule knows and that differed where all was read; they are suspected no more.
         earlier_bytes: Content bytes from the start that some earlier request left to be read, where a
             provider reads without markers.
     """
@@ -174,6 +175,7 @@ class Case:
     look: Look | None = None
     ancestors: Callable[[], Iterator[Sent]] = _nobody
     earlier_bytes: int = 0
+    cleared: set[str] = field(default_factory=set)
 
     @property
     def known(self) -> Known:

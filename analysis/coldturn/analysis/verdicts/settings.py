@@ -241,7 +241,9 @@ def _tiers(case: Case, cause: str, path: str) -> tuple[str, ...] | None:
     found = () if case.known.rules is None else _listed(case.known.parameters, asked)
     if found:
         return found
-    if case.known.rules is None or cause in AFFINITY or cause == "betas_changed":
+    tiers = case.known.parameters.tiers
+    told = case.known.rules is not None and bool(tiers.tools or tiers.system or tiers.messages)
+    if not told or cause in AFFINITY or cause == "betas_changed":
         return _affinity(case, cause, path)
     return ()
 

@@ -118,7 +118,7 @@ def _settings(lineage: LineageReport) -> Iterator[str]:
     for change in lineage.settings_changed:
         if change.request not in told:
             requests.setdefault(change.keys, []).append(change.request)
-    why = "no rules to judge them by" if lineage.rules is None else "at no cost by the rules"
+    why = "no rules to judge them by" if lineage.rules is None else "at no known cost"
     for keys, numbers in requests.items():
         yield f"settings differ, {why}: {', '.join(keys)}  {_at(numbers)}"
 
