@@ -232,6 +232,19 @@ def _recording() -> bytes:
     return lines(header, _cassette()["interactions"][0])
 
 
+LITELLM = [
+    {
+        "call_type": "completion",
+        "startTime": 1_780_000_000.5 + index,
+        "custom_llm_provider": provider,
+        "model": model,
+        "messages": [{"role": "user", "content": "q"}],
+        "response": {"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 1}},
+        "model_parameters": {"tools": []},
+    }
+    for index, (provider, model) in enumerate((("openai", "gpt-4.1"), ("anthropic", "claude-opus-4-5")))
+]
+
 EXAMPLES: tuple[Example, ...] = (
     Example(InputKind.BODY, "one line", dumped(CHAT)),
     Example(InputKind.BODY, "laid out", dumped(CHAT, 2)),
@@ -250,6 +263,8 @@ EXAMPLES: tuple[Example, ...] = (
     Example(InputKind.SPANS, "groups", dumped({"a": [flat(VERCEL)], "b": [flat(VERCEL)]})),
     Example(InputKind.LANGFUSE, "trace", dumped(export(observation(2), observation(1)), 2)),
     Example(InputKind.LANGFUSE, "lines", lines(observation(1), observation(2))),
+    Example(InputKind.LITELLM, "lines", lines(*LITELLM)),
+    Example(InputKind.LITELLM, "list", dumped(LITELLM)),
     Example(InputKind.PROMPT_LOG, "", lines(flattened(1), flattened(2))),
 )  # fmt: skip
 """At least one of every kind that this part of the readers knows; each is read without an error."""

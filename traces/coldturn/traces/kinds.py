@@ -19,6 +19,7 @@ class InputKind(StrEnum):
     OTLP = "otlp"
     SPANS = "spans"
     LANGFUSE = "langfuse"
+    LITELLM = "litellm"
     PROMPT_LOG = "prompt-log"
     CLAUDE_CODE = "claude-code"
     CODEX = "codex"
