@@ -12,9 +12,11 @@ from coldturn.analysis.breaks.pair import anchor_of
 from coldturn.analysis.verdicts.remedies import ALL_REMEDIES
 from coldturn.reference.prefix.model import BlockKind, Break, Confidence
 from coldturn.reference.prefix.request import PromptRequest
+from coldturn.reference.tokens import EstimatedTokens
 
 CAUSE = "image_detail_changed"
 _KEY = b'"detail"'
+_USUAL = "auto"
 _UNSURE = frozenset({"history_rewritten", "unknown"})
 
 
@@ -27,6 +29,18 @@ def told_by_detail(
     was, now = _image(parent, first.path), _image(child, first.path)
     if was is None or now is None or _plain(was) != _plain(now):
         return found
+    if _detail(was) == _detail(now):
+        return replace(
+            found,
+            cause=CAUSE,
+            confidence=Confidence.OBSERVED.value,
+            verdict=Verdict.BROKEN_HARMLESS,
+            kinds=(),
+            lost_tokens_estimated=EstimatedTokens(0),
+            evidence="to leave the detail out says auto as well",
+            remedy=ALL_REMEDIES[CAUSE],
+            anchor=anchor_of(CAUSE),
+        )
     return replace(
         found,
         cause=CAUSE,
@@ -48,6 +62,12 @@ def _image(request: PromptRequest, path: str) -> dict[str, Any] | None:
                 return None
             return found if isinstance(found, dict) else None
     return None
+
+
+def _detail(image: dict[str, Any]) -> object:
+    """The detail that is asked for, in the image or one level below; the usual one where none is."""
+    inner = (value for value in image.values() if isinstance(value, dict))
+    return next((one["detail"] for one in (image, *inner) if one.get("detail") is not None), _USUAL)
 
 
 def _plain(image: dict[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -102,6 +103,12 @@ _DEFAULTS: Mapping[str, frozenset[bytes]] = {
 }
 """Values that say what leaving the setting out says too."""
 
+_EFFORTS: tuple[tuple[re.Pattern[str], bytes], ...] = (
+    (re.compile(r"(?:openai/)?(?:o[134](?:-|$)|gpt-5(?:-mini|-nano|-codex)?(?:-\d{4}|$))"), b'"medium"'),
+    (re.compile(r"(?:openai/)?gpt-5\.[12](?:-\d{4}|$)"), b'"none"'),
+)
+"""Efforts that models of OpenAI's use when a request names none, by OpenAI's guide to reasoning models."""
+
 _PARALLEL = "disable_parallel_tool_use"
 _IMAGES = "@images"
 AFFINITY = frozenset({"cache_key_changed", "scope_changed"})
@@ -198,8 +205,17 @@ def _body(case: Case) -> Iterator[Changed]:
             if was.get(first := path.partition(".")[0]) == now.get(first):
                 continue
             before, after = value_of(was, path), value_of(now, path)
+            if cause == "effort_changed" and _usual_effort(case, before) == _usual_effort(case, after):
+                continue
             if before != after:
                 yield from _at(case, cause, path, before, after)
+
+
+def _usual_effort(case: Case, effort: bytes | None) -> bytes | None:
+    """An effort, or the one that leaving it out asks of the model, where that is documented."""
+    if effort is not None:
+        return effort
+    return next((usual for models, usual in _EFFORTS if models.match(case.now.model or "")), None)
 
 
 def _at(case: Case, cause: str, path: str, before: bytes | None, after: bytes | None) -> Iterator[Changed]:
