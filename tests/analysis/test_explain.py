@@ -83,6 +83,7 @@ def test_every_key_of_the_published_shape_is_there() -> None:
         *("offset", "block_offset", "wire_offset", "cause", "confidence", "planned", "verdict", "lost_bytes"),
         *("lost_tokens_estimated", "delta_bytes", "names", "kinds", "before", "was", "now", "later"),
         *("remedy", "vendor", "alongside", "evidence", "rules", "tiers_lost", "readable_estimated"),
+        *("was_changed", "now_changed"),
         *("read_estimated", "read_reported", "reasoning_invalidated", "cost_amount_estimated", "currency"),
         *("anchor", "aliases"),
     }

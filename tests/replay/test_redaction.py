@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coldturn.replay.capture.key_shapes import KEY_SHAPES
-from coldturn.replay.capture.redaction import Redaction, keys_in
+from coldturn.reference.prefix.key_shapes import KEY_SHAPES
+from coldturn.reference.prefix.secrets import keys_in
+from coldturn.replay.capture.redaction import Redaction
 from coldturn.replay.errors import SecretVariableError
 
 # Made up, and put together here so that no scanner takes this file for a leak.

@@ -87,6 +87,8 @@ class Finding:
         reasoning_invalidated: Reasoning that is sent back stands behind a prefix that has changed.
         aliases: What Claude Code, Anthropic or OpenAI call it, ``openai: input_changed``.
         anchor: Where the documentation explains the cause.
+        was_changed: Characters from and to of `was` that the newer request lacks; `now_changed`: of `now`
+            that are new. Keys and passwords are shown as asterisks, so `was` and `now` may look the same there.
         cost_amount_estimated: What the lost tokens cost at dated prices, in `currency`; None without them.
     """
 
@@ -130,6 +132,8 @@ class Finding:
     currency: str | None = None
     anchor: str | None = None
     aliases: tuple[str, ...] = ()
+    was_changed: tuple[tuple[int, int], ...] = ()
+    now_changed: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from coldturn.analysis.breaks.findings import Beside, Finding, Later, Verdict
 from coldturn.analysis.breaks.windows import Window, window_of
 from coldturn.analysis.fidelity import lowest
-from coldturn.reference.prefix.causes import REMEDIES
+from coldturn.reference.prefix.causes import remedy_of
 from coldturn.reference.prefix.model import Break, Comparison, Fidelity, LaterCause, Zone
 from coldturn.reference.prefix.request import PromptRequest
 from coldturn.reference.tokens import estimate_tokens
@@ -76,9 +76,11 @@ def finding_of(
             for cause in first.later
             if (exact or cause.cause != _KEY_ORDER) and (not by_reference or cause.zone in _SENT_AGAIN)
         ),
-        remedy=REMEDIES.get(first.cause),
+        remedy=remedy_of(first.cause, first.zone, first.kinds),
         anchor=anchor_of(first.cause),
         alongside=tuple(Beside(cause, first.confidence.value) for cause in first.alongside),
+        was_changed=window.was_changed,
+        now_changed=window.now_changed,
     )
 
 

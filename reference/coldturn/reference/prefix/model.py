@@ -218,6 +218,9 @@ class Break:
             the smaller of the parent's stable content and the child's, less `offset`.
         delta_bytes: Content bytes that the explained change added (negative: removed).
         before: Up to 40 common characters in front; `was` and `now`: 80 characters from the difference on.
+            Keys and passwords in them are asterisks.
+        was_changed: Characters from and to of `was` that the newer request lacks; `now_changed`: of `now`
+            that are new. What only stands elsewhere, since text in front of it came or went, does not count.
         alongside: Causes whose rule fits the same place too, less specific ones last.
     """
 
@@ -242,6 +245,8 @@ class Break:
     now: str
     later: tuple[LaterCause, ...]
     alongside: tuple[str, ...] = ()
+    was_changed: tuple[tuple[int, int], ...] = ()
+    now_changed: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,14 +12,13 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
 from typing import Any
 from urllib.parse import quote, quote_plus
 
-import re2
 from vcr.request import Request
 
-from coldturn.replay.capture.key_shapes import BEFORE, KEY_SHAPES, KeyShape
+from coldturn.reference.prefix.key_shapes import KEY_SHAPES
+from coldturn.reference.prefix.secrets import keys_in
 from coldturn.replay.errors import SecretVariableError
 
 SHORTEST_SECRET = 8
@@ -38,7 +37,6 @@ _ODD = "surrogateescape"
 """How the environment's bytes that are no UTF-8 are spelt in text."""
 
 _SHAPE_NAMES = frozenset(shape.name for shape in KEY_SHAPES)
-_HAS_DIGIT = re.compile(rb"[0-9]")
 
 # Pieces of streamed text: the strings of these fields, in events of all surfaces.
 _PIECE = re.compile(
@@ -172,33 +170,6 @@ def spellings(secret: str) -> frozenset[bytes]:
             escaped = {json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]}
             texts |= escaped | {one.replace("/", "\\/") for one in escaped}
     return frozenset(text.encode("utf-8", _ODD) for text in texts)
-
-
-def keys_in(data: bytes) -> Iterator[tuple[str, int, int]]:
-    """Yield kind, start and end of everything in `data` that looks like a key."""
-    pattern, shapes = _pattern()
-    for match in pattern.finditer(data):
-        for number, shape in shapes:
-            if match.group(number) is None:
-                continue
-            inner = number + 1 if "(?P<key>" in shape.pattern else number
-            start, end = match.span(inner)
-            if not shape.mixed or _HAS_DIGIT.search(data, start, end):
-                yield shape.name, start, end
-            break
-
-
-@cache
-def _pattern() -> tuple[Any, tuple[tuple[int, KeyShape], ...]]:
-    """All shapes in one expression, and the number of each one's group."""
-    numbered: list[tuple[int, KeyShape]] = []
-    alternatives: list[str] = []
-    number = 1
-    for shape in KEY_SHAPES:
-        numbered.append((number, shape))
-        alternatives.append("(" + shape.pattern.replace("(?P<key>", "(") + ")")
-        number += 2 if "(?P<key>" in shape.pattern else 1
-    return re2.compile((BEFORE + "(?:" + "|".join(alternatives) + ")").encode()), tuple(numbered)
 
 
 def _streams(body: bytes) -> Iterator[list[tuple[int, int]]]:

@@ -11,7 +11,7 @@ from coldturn.analysis.breaks.findings import Finding, Later, Verdict
 from coldturn.analysis.verdicts.vendor import vendor_words
 from coldturn.reference.prefix.model import Zone
 from coldturn.reference.tokens import estimate_tokens
-from coldturn.replay.cli.marks import marked_pair, visible
+from coldturn.replay.cli.marks import marked, visible
 from coldturn.replay.cli.signs import shown_line
 
 STYLES = {
@@ -102,7 +102,8 @@ class View:
             for label, value in (("was", found.was), ("now", found.now)):
                 yield _labelled(label).append("not sent" if value is None else visible(value))
             return
-        was, now = marked_pair(found.was or "", found.now or "", colours=self.colours)
+        was = marked(found.was or "", found.was_changed, gone=True, colours=self.colours)
+        now = marked(found.now or "", found.now_changed, gone=False, colours=self.colours)
         before = Text(visible(found.before or "", from_end=True), style="dim")
         yield _labelled("was").append_text(before).append_text(was)
         yield _labelled("now").append_text(before).append_text(now)

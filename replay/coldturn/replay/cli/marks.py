@@ -1,9 +1,9 @@
-"""Two short texts with the part that differs marked, line ends visible and long runs folded."""
+"""Short texts with the part that differs marked, line ends visible and long runs folded."""
 
 from __future__ import annotations
 
 import re
-from difflib import SequenceMatcher
+from collections.abc import Iterable
 
 from rich.text import Text
 
@@ -12,37 +12,24 @@ _LONGEST = 100
 _SIGNS = str.maketrans({"\n": "⏎", "\r": "␍", "\t": "⇥", "\x1b": "␛"})
 
 
-def marked_pair(was: str, now: str, *, colours: bool) -> tuple[Text, Text]:
-    """Mark what differs: by colour on a terminal, else ``[-was-]`` and ``{+now+}``."""
-    older, newer = Text(), Text()
-    for kind, was_start, was_end, now_start, now_end in _opcodes(was, now):
-        gone, came = visible(was[was_start:was_end]), visible(now[now_start:now_end])
-        if kind == "equal":
-            older.append(gone)
-            newer.append(came)
-            continue
-        if gone:
-            older.append(gone if colours else f"[-{gone}-]", style="bold red underline")
-        if came:
-            newer.append(came if colours else f"{{+{came}+}}", style="bold green underline")
-    return older, newer
+def marked(text: str, changed: Iterable[tuple[int, int]], *, gone: bool, colours: bool) -> Text:
+    """Mark what changed: by colour on a terminal, else ``[-gone-]`` and ``{+came+}``.
 
-
-def _opcodes(was: str, now: str) -> list[tuple[str, int, int, int, int]]:
-    """The edit between them. Slivers in common count as changed, and all of it when little is common."""
-    blocks = SequenceMatcher(None, was, now, autojunk=False).get_matching_blocks()
-    kept = [block for block in blocks if block.size >= 4]
-    if sum(block.size for block in kept) * 2 < min(len(was), len(now)):
-        kept = []
-    codes: list[tuple[str, int, int, int, int]] = []
-    at_was = at_now = 0
-    for block in [*kept, blocks[-1]]:
-        if block.a > at_was or block.b > at_now:
-            codes.append(("replace", at_was, block.a, at_now, block.b))
-        at_was, at_now = block.a + block.size, block.b + block.size
-        if block.size:
-            codes.append(("equal", block.a, at_was, block.b, at_now))
-    return codes
+    Args:
+        text: One side.
+        changed: Characters from and to that the other side does not have, in order.
+        gone: Whether the side is the older one.
+        colours: Whether colours are seen.
+    """
+    front, back, style = ("[-", "-]", "bold red underline") if gone else ("{+", "+}", "bold green underline")
+    shown = Text()
+    at = 0
+    for start, end in changed:
+        shown.append(visible(text[at:start]))
+        part = visible(text[start:end])
+        shown.append(part if colours else f"{front}{part}{back}", style=style)
+        at = end
+    return shown.append(visible(text[at:]))
 
 
 def visible(text: str, *, from_end: bool = False) -> str:

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from coldturn.reference.prefix.causes.compare import compare
-from coldturn.reference.prefix.causes.remedies import REMEDIES
+from coldturn.reference.prefix.causes.remedies import REMEDIES, remedy_of
 
-__all__ = ["REMEDIES", "compare"]
+__all__ = ["REMEDIES", "compare", "remedy_of"]

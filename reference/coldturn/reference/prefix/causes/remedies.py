@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from coldturn.reference.prefix.model import Zone
+
 TOOLS: Mapping[str, str] = {
     "tool_order": "Sort tools by a fixed key once per conversation and keep that order.",
     "schema_key_order": (
@@ -105,6 +107,22 @@ HISTORY: Mapping[str, str] = {
     "history_rewritten": "Treat the history as append-only: never rewrite what was sent.",
 }
 
+BY_KIND: Mapping[str, str] = {
+    "url": (
+        "Upload the file once and name it by its id, or sign its address once and send the same one again."
+    ),
+    "citations": "Decide on citations when a document is first sent, and keep to it.",
+    "item_reference": (
+        "Name stored items in one way, whole or by reference; as a rule the model reads the same."
+    ),
+}
+"""Kind of a rewritten history -> what to do."""
+
+AS_SENT = "Send a result or message again as it was first sent: what it says of the time was true then."
+"""What to do about a time that was rendered anew in the history."""
+
+_TIMES = frozenset({"clock_in_prefix", "date_rollover"})
+
 REMEDIES: Mapping[str, str] = MappingProxyType(
     {
         **TOOLS,
@@ -114,3 +132,12 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
     }
 )
 """Cause -> what to do, one line."""
+
+
+def remedy_of(cause: str, zone: Zone, kinds: tuple[str, ...] = ()) -> str | None:
+    """What to do about a cause where it was found, one line; None for one that has no remedy here."""
+    if zone is Zone.HISTORY and cause in _TIMES:
+        return AS_SENT
+    if cause == "history_rewritten" and len(kinds) == 1 and kinds[0] in BY_KIND:
+        return BY_KIND[kinds[0]]
+    return REMEDIES.get(cause)

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from coldturn.reference.prefix.causes.change import Change, Pair, readable
+from coldturn.reference.prefix.causes.change import Change, Pair
+from coldturn.reference.prefix.causes.excerpts import excerpt
 from coldturn.reference.prefix.difference import Difference, section_at
 from coldturn.reference.prefix.model import Block, Break, LaterCause
-from coldturn.reference.prefix.request import PromptRequest
-
-BEFORE_CHARACTERS = 40
-WINDOW_CHARACTERS = 80
-_CHARACTER_BYTES = 4
-"""The longest character of UTF-8."""
 
 
 def describe(pair: Pair, place: Difference, changes: Sequence[Change]) -> Break:
@@ -20,7 +15,7 @@ def describe(pair: Pair, place: Difference, changes: Sequence[Change]) -> Break:
     first, *later = changes
     block = _block(pair, first)
     inside = place.block_offset
-    before, was, now = _windows(pair, place, inside)
+    shown = excerpt(pair.parent, pair.child, place)
     return Break(
         zone=first.zone,
         segment=block.label,
@@ -38,11 +33,13 @@ def describe(pair: Pair, place: Difference, changes: Sequence[Change]) -> Break:
         delta_bytes=first.delta,
         names=first.names,
         kinds=first.kinds,
-        before=before,
-        was=was,
-        now=now,
+        before=shown.before,
+        was=shown.was,
+        now=shown.now,
         later=tuple(_later(pair, change) for change in later),
         alongside=first.alongside,
+        was_changed=shown.was_changed,
+        now_changed=shown.now_changed,
     )
 
 
@@ -66,48 +63,3 @@ def _later(pair: Pair, change: Change) -> LaterCause:
         block_offset=change.block_offset,
         planned=change.planned,
     )
-
-
-def _windows(pair: Pair, place: Difference, inside: int) -> tuple[str, str, str]:
-    """Text in front of the place, and what the older and the newer request say from there on.
-
-    Where only a header (role, ids) differs, the headers are what is shown.
-    """
-    index = place.parent or 0
-    before = readable(_behind(pair.parent, index, inside))[-BEFORE_CHARACTERS:]
-    was, now = _ahead(pair.parent, index, inside), _ahead(pair.child, index, inside)
-    if place.in_header and was == now:
-        was, now = pair.parent.blocks[index].facts.header, pair.child.blocks[index].facts.header
-    return before, readable(was)[:WINDOW_CHARACTERS], readable(now)[:WINDOW_CHARACTERS]
-
-
-def _ahead(request: PromptRequest, index: int, inside: int) -> bytes:
-    """Content from a place on, across blocks, as much as the window can show."""
-    wanted = WINDOW_CHARACTERS * _CHARACTER_BYTES
-    parts: list[bytes] = []
-    size = 0
-    blocks = request.blocks
-    for at in range(index, len(blocks)):
-        part = blocks[at].facts.content[inside : inside + wanted - size]
-        parts.append(part)
-        size += len(part)
-        inside = 0
-        if size >= wanted:
-            break
-    return b"".join(parts)
-
-
-def _behind(request: PromptRequest, index: int, inside: int) -> bytes:
-    """Content in front of a place, across blocks, as much as the window can show."""
-    wanted = BEFORE_CHARACTERS * _CHARACTER_BYTES
-    parts: list[bytes] = []
-    size = 0
-    for at in range(index, -1, -1):
-        content = request.blocks[at].facts.content
-        content = content[:inside] if at == index else content
-        part = content[max(0, len(content) - wanted + size) :]
-        parts.append(part)
-        size += len(part)
-        if size >= wanted:
-            break
-    return b"".join(reversed(parts))
