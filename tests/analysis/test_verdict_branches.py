@@ -123,6 +123,12 @@ def test_another_model_or_setting_has_its_own_cache() -> None:
         assert finding(first, other).verdict is Verdict.BROKEN_HARMLESS
 
 
+def test_a_setting_that_takes_the_marked_part_leaves_nothing_to_say() -> None:
+    first = ask(ANTHROPIC, on_messages, 0, 0, 0.0)
+    fast = exchange(on_messages(ASKED[1], speed="fast"), ANTHROPIC, usage(ANTHROPIC, 5_015, 0), started=10.0)
+    assert finding(first, fast).cause == "history_rewritten"
+
+
 def test_another_upstream_explains_it() -> None:
     def sent(at: int, read: int, upstream: str) -> Exchange:
         body = exchange(on_chat(ASKED[at], model="openai/gpt-5.4"), OPENROUTER, usage(CHAT, 5_015, read))

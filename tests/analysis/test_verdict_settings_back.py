@@ -147,6 +147,23 @@ def test_a_report_that_says_less_was_read_wins() -> None:
     assert (unserved.request, unserved.read_estimated) == (2, 0)
 
 
+def test_a_report_that_is_a_little_below_the_estimate_is_taken_as_it_is() -> None:
+    """What an earlier request left is estimated from bytes; the provider counts tokens."""
+    was, other, _ = conversation(CHAT, chat, ({}, {"model": "gpt-5.1"}, {}))
+    found = back(findings(was, other, exchange(chat(*TURNS[2]), CHAT, usage(CHAT, 6_803, 4_864))))
+    assert found.read_estimated == 4_864
+    assert "left 4,864 tokens" in (found.evidence or "")
+
+
+def test_another_name_of_a_model_that_reads_nearly_all_costs_nothing() -> None:
+    """An alias and the dated model that it stands for have one cache."""
+    first = exchange(chat(*TURNS[0], model="gpt-5.2"), CHAT, usage(CHAT, 5_001, 0))
+    for read, verdict in ((4_864, Verdict.BROKEN_HARMLESS), (2_560, Verdict.BROKEN)):
+        dated = exchange(chat(*TURNS[1], model="gpt-5.2-2025-12-11"), CHAT, usage(CHAT, 5_902, read))
+        (found,) = findings(first, dated)
+        assert (found.cause, found.verdict) == ("model_changed", verdict)
+
+
 def test_a_prompt_that_only_swaps_its_setting_loses_nothing_on_the_way_back() -> None:
     """The same messages again: each is compared with its equal of the same model."""
     texts = TURNS[0]
