@@ -19,6 +19,7 @@ from coldturn.reference.prefix.dialects import (
     responses,
 )
 from coldturn.reference.prefix.dialects.build import Dialect, Group
+from coldturn.reference.prefix.dialects.parameters import CREDENTIAL_KEYS
 from coldturn.reference.prefix.elements import Content, Element, WeakTable, cut_out, without
 from coldturn.reference.prefix.errors import UnreadableBodyError
 from coldturn.reference.prefix.markers import MARKER_KEYS
@@ -251,6 +252,8 @@ def _envelope(top: slicing.Members, dialect: Dialect) -> Envelope:
         sent = _unrendered(top.data[one.value : one.end], nested.get(one.key))
         if sent is None:
             continue
+        if one.key == "mcp_servers":
+            sent = _without_credentials(sent)
         value, odd = slicing.compact(sent)
         flags |= odd
         if one.key in MARKER_KEYS:
@@ -275,3 +278,14 @@ def _unrendered(data: bytes, key: str | None) -> bytes | None:
     if members.by_key.keys() <= {key}:
         return None
     return cut_out(data, without(members, frozenset({key})))
+
+
+def _without_credentials(data: bytes) -> bytes:
+    """A list of MCP servers without what the provider calls them with, which no model reads."""
+    if data[:1] != b"[":
+        return data
+    cuts: list[tuple[int, int]] = []
+    for start, end in slicing.items(data)[0]:
+        if data[start : start + 1] == b"{":
+            cuts += without(slicing.members(data, start, end), CREDENTIAL_KEYS)
+    return cut_out(data, cuts)

@@ -141,11 +141,13 @@ class Builder:
         self.flags |= flags
         return text
 
-    def take_markers(self, members: slicing.Members, suffix: str, piece: int) -> None:
-        """Put an object's markers aside as standing behind that piece."""
-        if not MARKER_KEYS.isdisjoint(members.by_key):
+    def take_markers(
+        self, members: slicing.Members, suffix: str, piece: int, aside: frozenset[str] = MARKER_KEYS
+    ) -> None:
+        """Put an object's markers aside as standing behind that piece; what else is `aside` says nothing."""
+        if not aside.isdisjoint(members.by_key):
             self._note_markers(members, suffix, piece)
-            self.marker_cuts.extend(without(members, MARKER_KEYS))
+            self.marker_cuts.extend(without(members, aside))
 
     def take_lone_marker(self, span: Span, suffix: str, cut: Span) -> bool:
         """Put the object at `span` aside if it is nothing but markers, as standing behind the last piece.

@@ -8,12 +8,15 @@ from coldturn.reference.prefix.elements import Element, without
 from coldturn.reference.prefix.markers import MARKER_KEYS
 from coldturn.reference.prefix.model import BlockKind
 
+CREDENTIAL_KEYS = frozenset({"authorization", "authorization_token", "extra_headers", "headers"})
+"""With these the provider calls an MCP server; no model reads them, and clients mint them anew."""
+
 _TOOL = Rule(BlockKind.TOOL, name="name")
 _TEXT = {"text": Rule(BlockKind.TEXT, text="text")}
 
 
 def read_tool(data: bytes) -> Element:
-    """A tool object; its content is all of it except markers."""
+    """A tool object; its content is all of it except markers and a hosted MCP server's credentials."""
     builder = Builder(data)
     span = (0, len(data))
     members = builder.members(span)
@@ -25,14 +28,15 @@ def read_tool(data: bytes) -> Element:
         return builder.finish(None)
     name = tool_name(builder, members, _TOOL) or members.text("type")
     place = Place(BlockKind.TOOL, "", name or "", None, span, name)
-    cuts = list(without(members, MARKER_KEYS))
+    aside = MARKER_KEYS | CREDENTIAL_KEYS if members.text("type") == "mcp" else MARKER_KEYS
+    cuts = list(without(members, aside))
     inner = members.get("function")
     found = builder.members((inner.value, inner.end)) if inner is not None else None
     if found is not None:
         cuts.extend(without(found, MARKER_KEYS))
         builder.take_markers(found, ".function", 0)
     builder.add_json(place, span, tuple(sorted(cuts)), b"")
-    builder.take_markers(members, "", 0)
+    builder.take_markers(members, "", 0, aside)
     return builder.finish(None)
 
 
