@@ -69,9 +69,8 @@ class Said:
 
     def know(self, contents: Iterable[Content]) -> None:
         """Look at elements that a chain is about to say. It can make segments of others shared."""
-        for content in contents:
-            if content not in self._elements:
-                self._enter(content)
+        for content in set(contents).difference(self._elements):
+            self._enter(content)
 
     def say(self, contents: Iterable[Content], bit: int) -> None:
         """A chain says these elements, besides what it said."""
