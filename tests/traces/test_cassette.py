@@ -106,6 +106,17 @@ version: 1
     assert only.kind is ExchangeKind.MODEL
 
 
+@pytest.mark.parametrize("body", [{"model": "gpt-5", "input": "q"}, [{"model": "gpt-5"}]])
+def test_a_body_that_was_given_as_json_is_canonical(body: object) -> None:
+    """vcrpy's aiohttp stub keeps what was passed as ``json=``."""
+    request = {"method": "POST", "uri": "https://api.openai.com/v1/responses", "headers": {}, "body": body}
+    answer = {"status": {"code": 200, "message": "OK"}, "headers": {}, "body": {"string": "{}"}}
+    cassette = {"interactions": [{"request": request, "response": answer}], "version": 1}
+    (found,) = exchanges(json.dumps(cassette).encode())
+    assert json.loads(found.request_body) == body
+    assert found.fidelity is Fidelity.CANONICAL
+
+
 def test_the_older_layout_of_two_lists_is_read() -> None:
     encoded = base64.b64encode(BODY).decode()
     answer = base64.b64encode(gzip.compress(ANSWER)).decode()

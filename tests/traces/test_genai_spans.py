@@ -10,7 +10,7 @@ import pytest
 
 from coldturn.analysis.breaks.explain import explain
 from coldturn.reference.prefix.model import Fidelity, Zone
-from coldturn.traces.errors import NoRequestsError
+from coldturn.traces.errors import NoRequestsError, UnreadableJsonError
 from coldturn.traces.exchange import EntryError, Exchange, ExchangeKind
 from coldturn.traces.formats.model import Record
 from coldturn.traces.readers import read_exchanges, read_records
@@ -29,6 +29,9 @@ from traces.genai_libraries import (
 )
 
 GEMINI = "/v1beta/models/gemini-2.5-pro"
+
+
+BEDROCK = "https://bedrock-runtime.amazonaws.com/v1/messages"
 
 
 def read(*spans: dict[str, Any]) -> list[Record]:
@@ -117,7 +120,10 @@ def test_a_request_that_was_logged_whole_keeps_its_values() -> None:
     ("provider", "model", "path", "key"),
     [
         ("anthropic", "claude-sonnet-4-5", "/v1/messages", "system"),
-        ("aws.bedrock", "anthropic.claude-sonnet-4-5", "/v1/messages", "system"),
+        ("aws.bedrock", "anthropic.claude-sonnet-4-5", BEDROCK, "system"),
+        ("aws", "claude-sonnet-4-5-20250929-v1:0", BEDROCK, "system"),
+        ("strands-agents", "us.anthropic.claude-sonnet-4-5-20250929-v1:0", BEDROCK, "system"),
+        ("aws.bedrock", "amazon.nova-pro-v1:0", "/v1/chat/completions", "model"),
         ("", "claude-sonnet-4-5", "/v1/messages", "system"),
         (
             "gcp.gemini",
@@ -339,6 +345,25 @@ def test_printed_spans_carry_the_same() -> None:
     assert list_of_spans.started == 1_796_000_000.5
     assert python.started == 1_796_032_800.0
     assert json.loads(bare.request_body) == BODY
+
+
+def test_consoles_show_spans_one_behind_another() -> None:
+    python = {"name": "chat", "context": {"trace_id": "0x1"}, "attributes": CONVENTIONS}
+    javascript = {
+        "_spanContext": {"traceId": "1"},
+        "attributes": CONVENTIONS,
+        "startTime": [1_780_000_000, 0],
+    }
+    for span in (python, javascript):
+        shown = dumped({**span, "events": []}, 4)
+        found = list(read_records(shown + b"\n" + shown + b"\n" + shown, name="input"))
+        assert [type(one) for one in found] == [Exchange] * 3
+    assert isinstance(found[0], Exchange)
+    assert found[0].started == 1_780_000_000
+    mixed = list(read_records(shown + b"\nall done now\n" + shown, name="input"))
+    assert [type(one) for one in mixed] == [Exchange, EntryError, Exchange]
+    with pytest.raises(UnreadableJsonError):
+        list(read_records(shown + shown[:-9], name="input"))
 
 
 def test_a_conversation_over_spans_is_explained() -> None:

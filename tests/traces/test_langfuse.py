@@ -42,7 +42,7 @@ def test_generations_are_read_in_the_order_of_their_times() -> None:
     )
 
 
-@pytest.mark.parametrize("layout", ["trace", "nested", "list", "lines"])
+@pytest.mark.parametrize("layout", ["trace", "nested", "list", "lines", "page", "page on a line"])
 def test_exports_come_in_several_layouts(layout: str) -> None:
     both = (observation(1), observation(2))
     content = {
@@ -50,6 +50,8 @@ def test_exports_come_in_several_layouts(layout: str) -> None:
         "nested": dumped({"id": "t", "projectId": "p", "observations": list(both)}, 2),
         "list": dumped(list(both)),
         "lines": lines(*both),
+        "page": dumped({"data": list(both), "meta": {"page": 1}}, 2),
+        "page on a line": lines({"data": list(both), "meta": {"page": 1}}),
     }[layout]
     assert [type(one) for one in read_records(content)] == [Exchange, Exchange]
 

@@ -57,6 +57,15 @@ def test_a_call_holds_the_messages_in_front_of_it_without_the_agents_notes() -> 
     assert second.parts_missing == {Zone.TOOLS}
 
 
+def test_an_answer_that_was_rejected_is_a_call() -> None:
+    extra = {**said(2)["extra"], "interrupt_type": "FormatError"}
+    rejected = {"role": "user", "content": "No tool call.", "extra": extra}
+    calls = list(read_exchanges(trajectory(*RUN[:-1], rejected, said(3)), name="t.traj.json"))
+    bodies = [json.loads(one.request_body)["messages"] for one in calls if isinstance(one, Exchange)]
+    assert [len(one) for one in bodies] == [2, 4, 5, 6]
+    assert bodies[3][-1] == {"role": "user", "content": "No tool call."}
+
+
 def test_a_message_that_is_none_is_an_error_of_its_own() -> None:
     found = list(read_exchanges(trajectory(*RUN[:2], 7, said(0)), name="t"))
     assert [type(one) for one in found] == [EntryError, Exchange]

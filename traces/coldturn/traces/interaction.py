@@ -12,6 +12,8 @@ from typing import Any, TypeAlias
 from coldturn.reference.prefix.model import Fidelity
 from coldturn.traces.yaml_values import Opaque
 
+_WRAPPED = frozenset({"b64", "base64_string", "string"})
+"""Keys of which one stands in a body that holds its bytes."""
 Headers: TypeAlias = tuple[tuple[str, str], ...]
 
 
@@ -94,6 +96,8 @@ def _body(holder: Mapping[str, Any], where: str) -> tuple[bytes | None, Fidelity
     if "parsed_body" in holder:
         return _compact_json(holder["parsed_body"], where), Fidelity.CANONICAL
     body = holder.get("body")
+    if isinstance(body, list) or (isinstance(body, dict) and body and _WRAPPED.isdisjoint(body)):
+        return _compact_json(body, where), Fidelity.CANONICAL  # vcrpy keeps aiohttp's json= as it was given
     if isinstance(body, dict) and "b64" not in body:
         body = {"b64": body["base64_string"]} if "base64_string" in body else body.get("string")
     return _bytes(body, where), Fidelity.WIRE

@@ -106,6 +106,17 @@ def holds_lines(stream: IO[bytes]) -> bool:
         stream.seek(0)
 
 
+def documents(stream: IO[bytes]) -> Iterator[Piece]:
+    """Documents that stand one behind another, however each is laid out.
+
+    Raises:
+        NotJsonError: The last one is cut off, or something stands between them that no value begins with.
+    """
+    cutter = _Cutter(stream, lambda _: False, MAX_LINE, strict=True)
+    while cutter.has_more():
+        yield from cutter.value(())
+
+
 class _Cutter:
     """A window over the stream: `_at` is where reading goes on, `_mark` where the value began."""
 

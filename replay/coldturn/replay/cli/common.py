@@ -21,7 +21,7 @@ from coldturn.replay.cli.inputs import Input, expand, once
 from coldturn.replay.cli.signs import Marking, shown_line
 from coldturn.replay.cli.wrapping import wrapped
 from coldturn.traces.errors import NumbersOnlyError, UnrecognisedInputError, UnsupportedFormatError
-from coldturn.traces.exchange import EntryError, Exchange
+from coldturn.traces.exchange import EntryError, Exchange, ExchangeKind
 from coldturn.traces.readers import read_exchanges
 from coldturn.traces.sniff import InputKind
 
@@ -116,6 +116,32 @@ class Taker(Protocol):
         """An input is at its end."""
 
 
+class _Counted:
+    """Passes on what is read, and remembers the inputs that hold a single body and nothing around it."""
+
+    def __init__(self, taker: Taker) -> None:
+        self._taker = taker
+        self._bodies: list[bool] = []
+        self.alone: list[str] = []
+
+    def add(self, item: Exchange | EntryError) -> None:
+        self._taker.add(item)
+        if len(self._bodies) < 2:
+            self._bodies.append(
+                isinstance(item, Exchange) and item.kind is ExchangeKind.MODEL and not item.url
+            )
+
+    def fail(self, source: str, error: ColdturnError) -> None:
+        self._taker.fail(source, error)
+        self._bodies = []
+
+    def finish(self, source: str) -> None:
+        self._taker.finish(source)
+        if self._bodies == [True]:
+            self.alone.append(source)
+        self._bodies = []
+
+
 def read_all(
     explainer: Taker,
     arguments: Iterable[str],
@@ -142,15 +168,22 @@ def read_all(
     """
     codes: list[ExitCode] = []
     seen: dict[object, str] = {}
+    counted = _Counted(explainer)
     with progress("requests read") as ticker:
         for argument in arguments:
             try:
-                codes += _read_argument(explainer, argument, kind, ticker, numbers, seen, first, note)
+                codes += _read_argument(counted, argument, kind, ticker, numbers, seen, first, note)
             except ColdturnError as error:
                 if error.slug in _OF_OPTIONS:
                     raise
                 explainer.fail(argument, error)
                 codes.append(ExitCode.UNUSABLE)
+    if len(counted.alone) > 1:
+        note(
+            f"{len(counted.alone)} inputs from {counted.alone[0]} on hold one request each, and no "
+            "conversation is followed from one input to another: what belongs together has to stand "
+            "in one, in its order (jq -s . *.json > all.json)"
+        )
     return max(codes, default=ExitCode.FINE, key=_severity)
 
 

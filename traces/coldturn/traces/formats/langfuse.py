@@ -1,4 +1,4 @@
-"""Langfuse: a trace with its observations, or observations alone, as a list or one on each line.
+"""Langfuse: a trace with its observations, or observations alone: a list, a page of the API, or lines.
 
 An export is in no order, so its generations are read in the order of their times. Their input is what the
 instrumentation gave to Langfuse: a request's JSON, its messages, or something else, which is passed over.
@@ -25,6 +25,8 @@ from coldturn.traces.slices import NotJsonError, value_of
 from coldturn.traces.usage_reply import Counts, counted, counts
 
 _OBSERVATION = frozenset({"traceId", "type", "startTime"})
+_PAGE = "data"
+"""Under it the API answers with a page of observations."""
 _HELD = 65_536
 _GENERATION = "GENERATION"
 _LATE = float("inf")
@@ -44,6 +46,10 @@ class _Place:
 def _recognise(head: Head) -> bool:
     if head.layout is Layout.OBJECT and "observations" in head.keys:
         return "trace" in head.keys or "projectId" in head.keys or "id" in head.keys
+    if head.layout is Layout.OBJECT and all(
+        b'"%s"' % key.encode() in head.member(_PAGE) for key in _OBSERVATION
+    ):
+        return True
     return head.layout is not Layout.TEXT and any(one.keys() >= _OBSERVATION for one in head.objects)
 
 
@@ -140,14 +146,14 @@ def _opens_list(path: Path) -> bool:
 
 
 def _opens_trace(path: Path) -> bool:
-    return path in ((), ("observations",))
+    return path in ((), ("observations",), (_PAGE,))
 
 
 def _is_lines(stream: IO[bytes]) -> bool:
     """Whether each line is an observation; a trace on a single line is none."""
     if not holds_lines(stream):
         return False
-    found = "observations" not in opening_members(stream.readline(_HELD), _HELD)
+    found = opening_members(stream.readline(_HELD), _HELD).keys().isdisjoint(("observations", _PAGE))
     stream.seek(0)
     return found
 

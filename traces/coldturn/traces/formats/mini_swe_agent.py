@@ -45,7 +45,7 @@ def read(stream: IO[bytes], name: str) -> Iterator[Record]:
 
 
 def _message(content: bytes, entry: int, sent: list[bytes], name: str) -> Iterator[Record]:
-    """A call, if the message is an answer; then the message joins those that are sent."""
+    """A call, if the message is an answer or refuses one; then the message joins those that are sent."""
     try:
         message = object_parts(content)
     except NotJsonError as error:
@@ -53,7 +53,7 @@ def _message(content: bytes, entry: int, sent: list[bytes], name: str) -> Iterat
         return
     role, own = text_of(message.get("role")), members_of(message.get(_OWN))
     answer = own.get("response", b"")
-    if role == "assistant" and answer[:1] == b"{":
+    if role in ("assistant", "user") and answer[:1] == b"{":
         told = members_of(answer)
         yield SessionCall(
             entry=entry,

@@ -7,6 +7,7 @@ the fields of that format.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -30,8 +31,12 @@ _PATHS = {
     Surface.CONVERSE: "/model/-/converse",
 }
 _GOOGLE = ("google", "gemini", "vertex", "gcp")
-_CLOUDS = ("bedrock", *_GOOGLE)
+_BEDROCK = ("bedrock", "aws")
+_CLOUDS = (*_BEDROCK, *_GOOGLE)
 """Providers of several makers' models; a Claude there takes its maker's format."""
+_MODEL_OF_BEDROCK = re.compile(r"(?:[a-z-]+\.)?anthropic\.claude-")
+_HOST_OF_BEDROCK = "bedrock-runtime.amazonaws.com"
+"""Where a provider is told and no server: Bedrock's, of no region."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +114,8 @@ class Records:
         surface = _logged_surface(call) or _surface_of(call.provider, call.model)
         body = call.body if call.body is not None else _body_of(call, surface)
         path = _path_of(surface, call.model)
-        address = f"https://{call.host}{path}" if call.host else path
+        host = call.host or (_HOST_OF_BEDROCK if _is_claude_on_bedrock(call) else "")
+        address = f"https://{host}{path}" if host else path
         kept = call.body is not None or call.tools is not None
         return Exchange(
             source=self._source,
@@ -142,11 +148,18 @@ def _surface_of(provider: str, model: str) -> Surface:
     """The format of a provider, or of the model's maker where no provider is told."""
     host, name = provider.lower(), model.lower()
     cloud = not host or any(word in host for word in _CLOUDS)
-    if "anthropic" in host or (cloud and "claude" in name):
+    if "anthropic" in host or (cloud and "claude" in name) or _MODEL_OF_BEDROCK.match(name):
         return Surface.MESSAGES
     if any(word in host for word in _GOOGLE) or (not host and "gemini" in name):
         return Surface.GENERATE_CONTENT
     return Surface.CHAT_COMPLETIONS
+
+
+def _is_claude_on_bedrock(call: Observed) -> bool:
+    """Told by its provider, or by the name that only Bedrock gives to a model."""
+    provider, model = call.provider.lower(), call.model.lower()
+    there = any(word in provider for word in _BEDROCK) or _MODEL_OF_BEDROCK.match(model) is not None
+    return there and "claude" in model
 
 
 def _path_of(surface: Surface, model: str) -> str:

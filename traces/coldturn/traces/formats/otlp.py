@@ -18,10 +18,10 @@ from coldturn.traces.formats.genai import call_of, is_call
 from coldturn.traces.formats.message_events import with_messages
 from coldturn.traces.formats.model import Format, Head, Layout, Record
 from coldturn.traces.formats.observed import Observed, Records
-from coldturn.traces.formats.spans import Span, flat_span, otlp_spans
+from coldturn.traces.formats.spans import CONTEXTS, Span, flat_span, otlp_spans
 from coldturn.traces.kinds import InputKind
 from coldturn.traces.opening import BOM, lines
-from coldturn.traces.pieces import holds_lines, opening_members, pieces
+from coldturn.traces.pieces import documents, holds_lines, opening_members, pieces
 from coldturn.traces.slices import NotJsonError, value_of
 
 _RESOURCES = ("resourceSpans", "resource_spans")
@@ -44,7 +44,7 @@ def _is_ours(head: Head) -> bool:
 
 
 def _is_flat(head: Head) -> bool:
-    if head.any_has("spanContext", "attributes") or head.any_has("context", "attributes"):
+    if any(head.any_has(key, "attributes") for key in CONTEXTS):
         return True
     if any(head.any_has(hint) for hint in _FLAT_HINTS):
         return True
@@ -77,11 +77,26 @@ def _flat_spans(stream: IO[bytes], name: str) -> Iterator[Span | EntryError]:
         return
     depth = 1 if first == b"[" else 2 if grouped else 0
     try:
+        if not depth:
+            yield from _printed(stream, name)
+            return
         for piece in pieces(stream, lambda path: len(path) < depth):
             if len(piece.path) == depth:
                 yield _flat(piece.content, "", name)
     except NotJsonError as error:
         raise UnreadableJsonError(name, str(error)) from error
+
+
+def _printed(stream: IO[bytes], name: str) -> Iterator[Span | EntryError]:
+    """Spans as consoles show them, one laid out behind another, with a program's own words between them."""
+    words = False
+    for piece in documents(stream):
+        is_span = piece.content[:1] == b"{"
+        if is_span:
+            yield _flat(piece.content, "", name)
+        elif not words:
+            yield EntryError(name, 0, f"what stands at byte {piece.offset} is no span")
+        words = not is_span
 
 
 def _is_grouped(stream: IO[bytes]) -> bool:

@@ -34,6 +34,8 @@ DETAILS = "gen_ai.client.inference.operation.details"
 """The event that tells of a whole call; libraries write it into a span, or as a log record of its own."""
 MESSAGE_EVENT = re.compile(r"gen_ai\.(?:(?:system|user|assistant|tool)\.message|choice)")
 """Events that tell of one message each."""
+CONTEXTS = ("spanContext", "_spanContext", "context")
+"""Under these the SDKs' exporters print the ids of a span."""
 _NANOSECONDS = 1e9
 _DEPTH = 6
 """Keys and places down to a span."""
@@ -173,7 +175,7 @@ def flat_span(value: Json) -> Span:
         raise NotJsonError("it is no object")
     if not isinstance(value.get("attributes"), Mapping):
         return Span("", "", None, value)
-    context = value.get("spanContext", value.get("context"))
+    context = next((value[key] for key in CONTEXTS if key in value), None)
     ids = context if isinstance(context, Mapping) else value
     return Span(
         name=_text(value.get("name")),
