@@ -114,8 +114,8 @@ class Search:
         """
         node, bound = leaf, self._look(leaf, leaf.size)
         while node.parent is not None:
-            most = min(node.largest_above, bound + node.missing_above)
-            if most < self._shared or (most == self._shared and self._wins_ties(node.index)):
+            least = self._shared
+            if node.largest_above < least or bound + node.missing_above < least:
                 return
             self._steps += 1
             bound = self._look(node.parent, bound + node.missing)
@@ -179,17 +179,13 @@ class Search:
         same = same_ids(node.identity, self._identity)
         return (self._shared, same, node.size == self._shared, node.index) > self._best_rank()
 
-    def _wins_ties(self, index: int) -> bool:
-        """Whether no node before that index that shares no more than the best could rank above it."""
-        known = tuple(one is not None for one in self._identity)
-        return self._best_rank() > (self._shared, known, True, index - 1)
-
     def _goes_on_from(self, latest: Node | None, largest: int) -> bool:
         """Whether the latest leaf is repeated and wins against any node of at most that size."""
         if latest is None or not extends(latest.request, self._request):
             return False
         self._look(latest, latest.size)
-        return self._shared >= largest and self._wins_ties(latest.index)
+        known = tuple(one is not None for one in self._identity)
+        return self._shared >= largest and self._best_rank()[:3] == (self._shared, known, True)
 
     def _forgotten(self, forgotten: Digests) -> Forgotten | None:
         """The forgotten request that shares more than any that is kept, or None."""
