@@ -1,4 +1,4 @@
-"""Write the inputs of docs/inputs.md: the same three calls as a proxy, a tracer and Langfuse keep them."""
+"""Write the inputs of docs/inputs.md: the same three calls as a proxy and tracers keep them."""
 
 from __future__ import annotations
 
@@ -108,6 +108,29 @@ def langfuse() -> dict[str, Any]:
     return {"trace": {"id": "t", "projectId": "p"}, "observations": observations}
 
 
+def langsmith(call: int) -> dict[str, Any]:
+    """A run as an export of LangSmith holds it."""
+    kinds = {"system": "SystemMessage", "user": "HumanMessage", "assistant": "AIMessage"}
+    messages = [
+        {"lc": 1, "type": "constructor", "id": [kinds[role]], "kwargs": {"content": text}}
+        for role, text in [("system", system(call)), *said(call)]
+    ]
+    whole, read = USAGE[call]
+    usage = {"input_tokens": whole, "output_tokens": 9, "input_token_details": {"cache_read": read}}
+    answer = {"lc": 1, "type": "constructor", "id": ["AIMessage"], "kwargs": {"usage_metadata": usage}}
+    return {
+        "id": f"r{call}",
+        "run_type": "llm",
+        "start_time": f"2026-11-30T09:00:{20 * call:02}Z",
+        "inputs": {"messages": [messages]},
+        "outputs": {"generations": [[{"message": answer}]]},
+        "extra": {
+            "invocation_params": {"model": MODEL, "tools": body(call)["tools"]},
+            "metadata": {"ls_provider": "openai"},
+        },
+    }
+
+
 def prompt(call: int) -> dict[str, Any]:
     """A call as a log of flattened texts keeps it."""
     text = "\n".join(f"{role}: {words}" for role, words in [("system", system(call)), *said(call)])
@@ -126,6 +149,7 @@ if __name__ == "__main__":
         "spans.jsonl": lines(*(span(call, content=True) for call in range(3))),
         "bare-spans.jsonl": lines(*(span(call, content=False) for call in range(3))),
         "export.json": json.dumps(langfuse(), indent=1),
+        "runs.jsonl": lines(*(langsmith(call) for call in (2, 0, 1))),
         "prompts.jsonl": lines(*(prompt(call) for call in range(3))),
     }
     for name, content in files.items():

@@ -20,6 +20,8 @@ class InputKind(StrEnum):
     SPANS = "spans"
     LANGFUSE = "langfuse"
     LITELLM = "litellm"
+    LANGSMITH = "langsmith"
+    LANGCHAIN = "langchain"
     PROMPT_LOG = "prompt-log"
     CLAUDE_CODE = "claude-code"
     CODEX = "codex"

@@ -13,7 +13,7 @@ from coldturn.reference.prefix.request import recognise_surface
 from coldturn.traces.classify import address, instant, kind_of
 from coldturn.traces.exchange import EntryError, Exchange, ExchangeKind, cache_headers
 from coldturn.traces.genai_call import as_sent
-from coldturn.traces.slices import NotJsonError, object_parts, value_of
+from coldturn.traces.slices import NotJsonError, array_parts, object_parts, value_of
 from coldturn.traces.usage_reply import bare_reply, bare_usage
 
 REQUEST_KEYS = ("request", "request_raw", "request_base64", "body")
@@ -23,6 +23,10 @@ _TIME_KEYS = ("started", "timestamp", "time", "ts")
 _YEAR_2000 = 946_684_800
 _MILLISECONDS = 100_000_000_000
 """From here on a number is no second of this millennium or the next two, and a millisecond since 1973."""
+_NO_ROLES = (
+    "its messages have no role, so it is no request as it was sent; LangChain's are read as runs of LangSmith"
+    " or events of callbacks (coldturn docs inputs)"
+)
 _HISTORIES = frozenset({"messages", "input", "contents"})
 
 
@@ -44,7 +48,10 @@ def exchange_of_object(text: bytes, *, source: str, entry: int) -> Exchange | En
     """
     kind = kind_of(text, "")
     if kind is not ExchangeKind.OTHER:
-        return bare(text, kind, source=source, entry=entry)
+        lacking = kind is ExchangeKind.MODEL and _lacks_roles(text)
+        return (
+            EntryError(source, entry, _NO_ROLES) if lacking else bare(text, kind, source=source, entry=entry)
+        )
     try:
         parts = _parts(text)
         if any(key in parts for key in REQUEST_KEYS):
@@ -59,6 +66,20 @@ def exchange_of_object(text: bytes, *, source: str, entry: int) -> Exchange | En
     except NotJsonError as error:
         return EntryError(source, entry, str(error))
     return bare(text, kind, source=source, entry=entry)
+
+
+def _lacks_roles(text: bytes) -> bool:
+    """Whether these are some library's own messages: in no format of a provider's do they all lack a role.
+
+    Few bodies lack the key altogether, and the others are not looked into.
+    """
+    if b'"role"' in text or b'"messages"' not in text:
+        return False
+    try:
+        said = array_parts(object_parts(text).get("messages", b""))
+        return bool(said) and all(one[:1] in (b"{", b"[") for one in said)
+    except NotJsonError:
+        return False
 
 
 def _parts(text: bytes) -> dict[str, bytes]:
