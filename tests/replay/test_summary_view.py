@@ -65,3 +65,11 @@ def test_missing_rules_are_said_once_where_no_heading_says_so() -> None:
     assert BYTES_ALONE not in said(lineage())
     assert BYTES_ALONE not in said(lineage(requests=1, rules=None)), "there was nothing to compare"
     assert BYTES_ALONE not in said(replace(lineage(rules=None), surface=None)), "two plain texts have none"
+
+
+def test_what_was_not_read_to_its_end_gets_no_clean_bill() -> None:
+    report = Report([lineage()])
+    line, *_ = summary(report, whole=False)
+    assert line.plain == "4 requests in 1 conversation: no unplanned break in what could be read"
+    line, *_ = summary(report)
+    assert line.plain == "4 requests in 1 conversation: no unplanned break"

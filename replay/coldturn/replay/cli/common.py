@@ -16,6 +16,7 @@ from rich.text import Text
 
 from coldturn.analysis.breaks.findings import ReadError, Report
 from coldturn.reference.prefix.errors import ColdturnError
+from coldturn.replay.cli.error_view import sentences
 from coldturn.replay.cli.exit_codes import ExitCode
 from coldturn.replay.cli.inputs import Input, expand, once
 from coldturn.replay.cli.signs import Marking, shown_line
@@ -235,16 +236,11 @@ def exit_code(report: Report, reading: ExitCode, *, strict: bool) -> ExitCode:
 
 
 def tell_errors(report: Report) -> None:
-    """Print every error on standard error, one sentence each."""
+    """Print the errors of a report on standard error, as `tell` does."""
     tell(report.errors)
 
 
 def tell(errors: Iterable[ReadError]) -> None:
-    """Print errors on standard error, one sentence each."""
-    for error in errors:
-        slug = f" [{error.slug}]" if error.slug else ""
-        if error.message.startswith(error.source):
-            say(error.message + slug)
-        else:
-            place = error.source if error.entry is None else f"{error.source}, entry {error.entry}"
-            say(f"{place}: {error.message}{slug}")
+    """Print errors on standard error, one sentence each; many of a kind are counted."""
+    for sentence in sentences(errors):
+        say(sentence)

@@ -125,7 +125,8 @@ def finish(
     if as_json:
         print_json(report.as_json())
     else:
-        Renderer(stdout()).report(report, folded=request is None)
+        whole = reading is ExitCode.FINE
+        Renderer(stdout()).report(report, folded=request is None, whole=whole)
     tell_errors(report)
     code = exit_code(report, reading, strict=strict)
     if code is ExitCode.FINE and fails(report, wanted):

@@ -26,8 +26,14 @@ class Renderer:
 
     console: Console
 
-    def report(self, report: Report, *, folded: bool = True) -> None:
-        """Print every lineage with something to say, then the sums."""
+    def report(self, report: Report, *, folded: bool = True, whole: bool = True) -> None:
+        """Print every lineage with something to say, then the sums.
+
+        Args:
+            report: What was found.
+            folded: Neighbours that say the same are one.
+            whole: Whether every input could be read to its end.
+        """
         shown = [
             lineage
             for lineage in report.lineages
@@ -35,7 +41,7 @@ class Renderer:
         ]
         for index, lineage in enumerate(shown):
             self._lineage(lineage, folded=folded, first=not index)
-        for line in summary(report):
+        for line in summary(report, whole=whole):
             self.console.print(line)
 
     def _lineage(self, lineage: LineageReport, *, folded: bool, first: bool) -> None:

@@ -16,12 +16,17 @@ _FEW = 1
 """Rows up to which a table says no more than the line above it."""
 
 
-def summary(report: Report) -> Iterator[Text]:
-    """Lines that sum a report up; none for an empty one."""
+def summary(report: Report, *, whole: bool = True) -> Iterator[Text]:
+    """Lines that sum a report up; none for an empty one.
+
+    Args:
+        report: What was found.
+        whole: Whether every input could be read to its end: else nothing is known of the rest.
+    """
     if not report.requests:
         return
     rows = report.causes
-    yield _totals(report, rows)
+    yield _totals(report, rows, whole=whole)
     if len(rows) > _FEW:
         yield from _table(rows)
     yield from _reported(report)
@@ -30,13 +35,15 @@ def summary(report: Report) -> Iterator[Text]:
     yield from _elsewhere(report)
 
 
-def _totals(report: Report, rows: list[CauseRow]) -> Text:
+def _totals(report: Report, rows: list[CauseRow], *, whole: bool) -> Text:
     conversations = sum(lineage.requests > 0 for lineage in report.lineages)
     line = Text(f"{counted(report.requests, 'request')} in {counted(conversations, 'conversation')}: ")
     unplanned = [row for row in rows if row.verdict.unplanned]
     breaks = sum(row.breaks for row in unplanned)
-    if not unplanned:
+    if not unplanned and whole:
         line.append("no unplanned break", style="bold green")
+    elif not unplanned:
+        line.append("no unplanned break in what could be read", style="bold yellow")
     else:
         line.append(counted(breaks, "unplanned break"), style="bold red")
         causes: Counter[str] = Counter()
