@@ -232,6 +232,19 @@ def _recording() -> bytes:
     return lines(header, _cassette()["interactions"][0])
 
 
+BEDROCK_LOG = [
+    {
+        "timestamp": f"2026-11-30T09:00:0{second}Z",
+        "region": "us-east-1",
+        "operation": "Converse",
+        "modelId": "anthropic.claude-sonnet-4-5-20250929-v1:0",
+        "input": {"inputBodyJson": {"messages": [{"role": "user", "content": [{"text": "q"}]}]}},
+        "output": {"outputBodyJson": {"usage": {"inputTokens": 9, "outputTokens": 1}}},
+        "schemaType": "ModelInvocationLog",
+    }
+    for second in range(2)
+]
+
 LITELLM = [
     {
         "call_type": "completion",
@@ -263,6 +276,7 @@ EXAMPLES: tuple[Example, ...] = (
     Example(InputKind.SPANS, "groups", dumped({"a": [flat(VERCEL)], "b": [flat(VERCEL)]})),
     Example(InputKind.LANGFUSE, "trace", dumped(export(observation(2), observation(1)), 2)),
     Example(InputKind.LANGFUSE, "lines", lines(observation(1), observation(2))),
+    Example(InputKind.BEDROCK_LOG, "", lines(*BEDROCK_LOG)),
     Example(InputKind.LITELLM, "lines", lines(*LITELLM)),
     Example(InputKind.LITELLM, "list", dumped(LITELLM)),
     Example(InputKind.PROMPT_LOG, "", lines(flattened(1), flattened(2))),

@@ -22,6 +22,7 @@ class InputKind(StrEnum):
     LITELLM = "litellm"
     LANGSMITH = "langsmith"
     LANGCHAIN = "langchain"
+    BEDROCK_LOG = "bedrock-log"
     PROMPT_LOG = "prompt-log"
     CLAUDE_CODE = "claude-code"
     CODEX = "codex"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from coldturn.traces.formats import (
+    bedrock_log,
     cassettes,
     claude_code,
     codex,
@@ -32,6 +33,7 @@ FORMATS: tuple[Format, ...] = (
     *langsmith.FORMATS,
     *langchain_events.FORMATS,
     *otlp.FORMATS,
+    *bedrock_log.FORMATS,
     *prompt_log.FORMATS,
     *claude_code.FORMATS,
     *codex.FORMATS,
