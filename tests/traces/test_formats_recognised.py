@@ -10,6 +10,7 @@ import pytest
 from coldturn.traces import sniff as sniffing
 from coldturn.traces.errors import NumbersOnlyError, UnrecognisedInputError
 from coldturn.traces.exchange import EntryError, Exchange
+from coldturn.traces.formats.model import Layout
 from coldturn.traces.formats.table import FORMATS, format_of
 from coldturn.traces.kinds import InputKind
 from coldturn.traces.readers import read_exchanges, read_records
@@ -81,3 +82,37 @@ def test_numbers_beside_content_are_told_once() -> None:
     assert last.message.startswith("2 calls have numbers and no content")
     with pytest.raises(NumbersOnlyError):
         list(read_exchanges(json.dumps(otlp(spans[0], spans[2])).encode()))
+
+
+@pytest.mark.parametrize(
+    ("content", "seen", "way"),
+    [
+        (
+            b"[2026-11-30 10:00:00] DEBUG anthropic: Request options: {}\n",
+            "plain text",
+            "coldturn record proxy",
+        ),
+        (b"[build-system]\nrequires = []\n", "plain text", "coldturn docs inputs"),
+        (
+            b"\x1b[92m10:00:00 - LiteLLM:DEBUG\x1b[0m: POST Request Sent\n",
+            "plain text",
+            "coldturn docs inputs",
+        ),
+        (b"\x89PNG\r\n\x1a\n\x00\x00", "binary data", "coldturn docs inputs"),
+        (b"SQLite format 3\x00\x10\x00", "an SQLite database", "opencode export"),
+        (b"13835:9:websocket;0:~8:response;1983:", "flows of mitmproxy", "mitmdump -nr FILE"),
+    ],
+)
+def test_what_people_have_and_is_not_read_is_told_a_way(content: bytes, seen: str, way: str) -> None:
+    with pytest.raises(UnrecognisedInputError) as caught:
+        list(read_records(content, name="input"))
+    assert str(caught.value).startswith(f"input: not recognised: {seen}; ")
+    assert way in str(caught.value)
+    assert "a key such as" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "content", [b"[1, 2]", b' [\n"a"]', b"[null]", b"[[]]", b"[-1.5e3, 2]", b"[true]", b"["]
+)
+def test_a_list_of_anything_is_a_list(content: bytes) -> None:
+    assert sniffing.head_of(io.BytesIO(content), "input").layout is Layout.LIST

@@ -53,18 +53,23 @@ class UnrecognisedInputError(InputError):
 
     Attributes:
         seen: What stood there instead, in words.
+
+    Args:
+        source: The input.
+        seen: As the attribute.
+        way: What to do about it; by default which keys would have been a request's.
     """
 
     slug = "unrecognised-input"
 
-    def __init__(self, source: str, seen: str) -> None:
+    def __init__(self, source: str, seen: str, way: str | None = None) -> None:
         self.seen = seen
-        super().__init__(
-            source,
-            f"not recognised: {seen}; a request has a key such as model, messages or input, and a line may "
-            "hold it under request, request_raw, body or kwargs, with url, response and started or timestamp "
-            "beside it; --help lists the other kinds under --format",
+        wanted = way or (
+            "a request has a key such as model, messages or input, and a line may hold it under request, "
+            "request_raw, body or kwargs, with url, response and started or timestamp beside it; "
+            "`coldturn docs inputs` tells of the other kinds (--format)"
         )
+        super().__init__(source, f"not recognised: {seen}; {wanted}")
 
 
 class NoCassetteError(UnrecognisedInputError):

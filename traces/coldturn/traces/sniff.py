@@ -27,7 +27,26 @@ _YAML_LINE = re.compile(
     rb"""[A-Za-z_"'][^:]{0,100}:(?:\s|$)|-(?:\s|$)|---|\.\.\.|[#%\s}\]]|$""",
 )
 """How a line of a YAML mapping or list may begin; prose and the fences of Markdown do not."""
-_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+"""Signs that no text has; the one that begins a terminal's colours stands in logs."""
+_LIST = re.compile(
+    rb"\s*\[\s*(?:[{\[\]\"]|$|(?:-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)\s*(?:[,\]]|$))"
+)
+"""How a JSON list begins; a line of a log with its time in brackets, or a TOML table, does not."""
+_OTHERS = (
+    (
+        re.compile(rb"SQLite format 3\0"),
+        "an SQLite database",
+        "have the program that keeps it export the conversations as JSON, such as with `opencode export`",
+    ),
+    (
+        re.compile(rb"\d{1,12}:\d+:(?:websocket|response|request|version|type|id);"),
+        "flows of mitmproxy",
+        "`mitmdump -nr FILE --set hardump=flows.har` makes a HAR of them, which is read",
+    ),
+)
+"""Files that people have and that are not read: how each begins, its name, the way to one that is."""
+_OTHERWISE = "`coldturn docs inputs` tells what is read, and `coldturn record proxy` records any agent"
 
 
 def sniff(stream: IO[bytes], name: str) -> InputKind:
@@ -42,7 +61,7 @@ def sniff(stream: IO[bytes], name: str) -> InputKind:
     stream.seek(0)
     found = recognised(head)
     if found is None:
-        raise UnrecognisedInputError(name, _seen(head))
+        raise UnrecognisedInputError(name, *_seen(head))
     return found.kind
 
 
@@ -51,7 +70,7 @@ def head_of(stream: IO[bytes], name: str) -> Head:
     text = stream.read(_HEAD).removeprefix(BOM)
     stream.seek(0)
     first = text.lstrip()[:1]
-    if first == b"[":
+    if first == b"[" and _LIST.match(text):
         return Head(Layout.LIST, tuple(_elements(stream)), text)
     if first == b"{":
         beginning = _long_document(text)
@@ -124,13 +143,17 @@ def _parts(line: Line) -> dict[str, bytes] | None:
         return None
 
 
-def _seen(head: Head) -> str:
+def _seen(head: Head) -> tuple[str, str | None]:
+    """What stands there, and what to do about it; None where keys would have made it a request."""
     if head.layout is not Layout.TEXT:
-        return f"{head.layout} with the keys {_named(list(head.objects[0]))}"
+        return f"{head.layout} with the keys {_named(list(head.objects[0]))}", None
+    for beginning, what, way in _OTHERS:
+        if beginning.match(head.text):
+            return what, way
     if _CONTROL.search(head.text):
-        return "binary data"
+        return "binary data", _OTHERWISE
     keys = [key.decode() for key in _YAML_KEY.findall(head.text)] if _is_yaml(head.text) else []
-    return f"YAML with the keys {_named(keys)}" if keys else "plain text"
+    return (f"YAML with the keys {_named(keys)}", None) if keys else ("plain text", _OTHERWISE)
 
 
 def _is_yaml(text: bytes) -> bool:
