@@ -67,7 +67,7 @@ class UnrecognisedInputError(InputError):
         wanted = way or (
             "a request has a key such as model, messages or input, and a line may hold it under request, "
             "request_raw, body or kwargs, with url, response and started or timestamp beside it; "
-            "`coldturn docs inputs` tells of the other kinds (--format)"
+            "`coldturn docs inputs` lists other kinds (--format)"
         )
         super().__init__(source, f"not recognised: {seen}; {wanted}")
 
