@@ -19,6 +19,7 @@ from coldturn.analysis.verdicts.readable import (
     readable_of,
 )
 from coldturn.analysis.verdicts.reasoning import loses_reasoning
+from coldturn.analysis.verdicts.reports import by_reports
 from coldturn.analysis.verdicts.serving import serving_causes
 from coldturn.analysis.verdicts.settings import Changed, changed_settings, kept_bytes
 from coldturn.analysis.verdicts.timing import timing_causes, with_unread
@@ -155,7 +156,7 @@ def _without_text(case: Case, settings: list[tuple[Changed, Named]], options: Pa
         return _of_settings(case, settings, options)
     if (case.now.is_plain and case.gap is None) or case.was.refused or case.now.refused:
         return None
-    readable = _at_least_as_before(case, readable_of(case, case.stable_bytes))
+    readable = by_reports(case, _at_least_as_before(case, readable_of(case, case.stable_bytes)))
     whole = EstimatedTokens(0) if readable is None else readable.whole_estimated
     causes = [*placement_causes(case), *(timing_causes(case) if whole >= _LEAST else ())]
     if not causes or (read is not None and _was_read(read, whole, causes)):
@@ -177,6 +178,9 @@ def _was_read(read: int, whole: int, causes: list[Named]) -> bool:
     """Whether the provider's report shows that none of the causes held."""
     if not whole:
         return read > 0 and all(not one.counts for one in causes)
+    if causes[0].cause == "breakpoint_missing" and not causes[0].counts:
+        # What stands behind the last marker shows in no report of what stands in front of it.
+        return False
     return whole - read <= max(_LEAST, whole // 20)
 
 
@@ -220,7 +224,8 @@ def _unexplained(case: Case, readable: Readable | None, options: PairOptions) ->
         first, *others = [_suspected(one, read, readable.whole_estimated) for one in suspects]
         return _told(case, first, others, readable, options, Zone.SETTINGS)
     for named in serving_causes(case, read, readable.whole_estimated):
-        return _told(case, named, [], readable, options)
+        zone = Zone.SETTINGS if named.keys else Zone.NONE
+        return _told(case, named, [], readable, options, zone)
     return None
 
 

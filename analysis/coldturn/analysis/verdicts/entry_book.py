@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,10 +12,11 @@ from coldturn.analysis.estimates.layout import Layout
 from coldturn.analysis.estimates.layout_maker import LayoutMaker
 from coldturn.analysis.estimates.placement import Placed, place
 from coldturn.analysis.estimates.ruleset import Parameters
-from coldturn.reference.prefix.model import BlockKind
+from coldturn.reference.prefix.model import BlockKind, Zone
 from coldturn.reference.prefix.request import PromptRequest
 
 MOST_ENTRIES = 100_000
+_HEAD = frozenset({Zone.TOOLS, Zone.SYSTEM, Zone.TAIL})
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,8 @@ class Entry:
             with the settings that count.
         bytes: Content up to there.
         ttl: Seconds it lives.
+        block: Index in the request of the block that carries its marker; None when it stands elsewhere.
+        head: Whether it ends in front of the conversation, in the tools or the system text.
     """
 
     boundary: int
@@ -33,6 +37,24 @@ class Entry:
     key: int
     bytes: int
     ttl: float | None
+    block: int | None = None
+    head: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Lifetimes:
+    """The longest lifetimes in seconds that requests of a lineage asked for; None where none did.
+
+    Attributes:
+        head: Of the last entry in tools and system; `history` of the last one in the conversation.
+    """
+
+    head: float | None = None
+    history: float | None = None
+
+    def of(self, entry: Entry) -> float | None:
+        """What was asked for where an entry stands."""
+        return self.head if entry.head else self.history
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +124,30 @@ class Look:
         return entry.boundary < len(self.links) and self.links[entry.boundary] == entry.link
 
 
+def longest_lifetimes(ttl: float | None, places: Places | None, before: Lifetimes | None) -> Lifetimes | None:
+    """The longest lifetimes with those of one more request.
+
+    Args:
+        ttl: What the request asks for as a whole.
+        places: Its markers; the last one in each part counts, since that entry holds what lies in front.
+        before: Of the requests before it.
+    """
+    head = history = ttl
+    for entry in places.entries if places is not None else ():
+        if entry.head:
+            head = entry.ttl
+        else:
+            history = entry.ttl
+    if before is None:
+        return None if head is None and history is None else Lifetimes(head, history)
+    head, history = _longer(head, before.head), _longer(history, before.history)
+    return before if (head, history) == (before.head, before.history) else Lifetimes(head, history)
+
+
+def _longer(one: float | None, other: float | None) -> float | None:
+    return one if other is None else other if one is None else max(one, other)
+
+
 class EntryBook:
     """The entries of one model at one host.
 
@@ -150,7 +196,9 @@ class EntryBook:
         for write in placed.writes:
             at = write.boundary
             ttl = self._parameters.ttl if write.ttl is None else write.ttl
-            yield Entry(at, layout.links[at], layout.keys[at], ends[at], ttl)
+            unit = bisect_left(layout.block_ends, at)
+            head = layout.units[unit].zone in _HEAD
+            yield Entry(at, layout.links[at], layout.keys[at], ends[at], ttl, layout.indices[unit], head)
 
     def _use(self, layout: Layout, placed: Placed, started: float | None) -> None:
         """A read starts a lifetime anew, unless it comes too late or too early."""

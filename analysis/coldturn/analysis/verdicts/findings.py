@@ -7,6 +7,7 @@ from coldturn.analysis.breaks.pair import UNKNOWN_CAUSE, PairOptions, anchor_of
 from coldturn.analysis.verdicts.model import Named
 from coldturn.analysis.verdicts.remedies import ALL_REMEDIES
 from coldturn.reference.prefix.model import Zone
+from coldturn.reference.prefix.secrets import blotted_text
 from coldturn.reference.tokens import EstimatedTokens
 
 _REMEDY_OF_UNKNOWN = "Record whole requests with their times (coldturn record proxy): they show the reason."
@@ -27,15 +28,15 @@ def placeless(
         turn=turn,
         zone=zone,
         segment=None,
-        path=None,
-        side="child",
+        path=named.path,
+        side="child" if named.path is None else "parent",
         section=None,
         offset=None,
         block_offset=None,
         wire_offset=None,
         cause=named.cause,
         confidence=named.confidence.value,
-        planned=False,
+        planned=named.verdict is Verdict.PLANNED,
         verdict=named.verdict,
         lost_bytes=named.lost_bytes,
         lost_tokens_estimated=lost_estimated,
@@ -54,6 +55,8 @@ def placeless(
 
 
 def _remedy(named: Named, zone: Zone) -> str | None:
+    if named.remedy is not None:
+        return named.remedy
     if named.cause != UNKNOWN_CAUSE:
         return ALL_REMEDIES.get(named.cause)
     return _REMEDY_OF_SETTING if zone is Zone.SETTINGS else _REMEDY_OF_UNKNOWN
@@ -72,4 +75,4 @@ def beside_text(found: Finding) -> Beside:
 
 
 def _cut(value: str | None, options: PairOptions) -> str | None:
-    return None if value is None else value[: options.context]
+    return None if value is None else blotted_text(value)[: options.context]

@@ -21,12 +21,13 @@ from coldturn.analysis.verdicts.branch import of_branch
 from coldturn.analysis.verdicts.cached_content import by_cached_content
 from coldturn.analysis.verdicts.combine import combined, priced
 from coldturn.analysis.verdicts.earlier import Beginnings, Earlier, own_cache
-from coldturn.analysis.verdicts.entry_book import EntryBook, Look, Places
+from coldturn.analysis.verdicts.entry_book import EntryBook, Look, longest_lifetimes
 from coldturn.analysis.verdicts.image_detail import told_by_detail
 from coldturn.analysis.verdicts.model import Case, Known, Sent, Thresholds
 from coldturn.analysis.verdicts.rulebook import Rulebook
 from coldturn.analysis.verdicts.serving import upstream_of
 from coldturn.analysis.verdicts.settings import are_equal
+from coldturn.analysis.verdicts.signs import SignReader
 from coldturn.analysis.verdicts.vendor import with_vendor
 from coldturn.reference.prefix.causes.branches import FORK, MOVED_SUFFIX, NEW_CONVERSATION, SIDE_CALL
 from coldturn.reference.prefix.model import Comparison
@@ -77,6 +78,7 @@ class Judge:
     _sent: OrderedDict[int, Sent] = field(default_factory=OrderedDict)
     _books: dict[tuple[object, ...], EntryBook] = field(default_factory=dict)
     _cleared: set[str] = field(default_factory=set)
+    _signs: SignReader = field(default_factory=SignReader)
     _beginnings: Beginnings = field(default_factory=Beginnings)
 
     def observe(
@@ -122,13 +124,14 @@ class Judge:
             continues=request.previous_response_id is not None or bool(exchange.parts_missing),
             places=places,
             ttl=ttl,
-            longest_ttl=_longest(ttl, places, before),
+            lifetimes=longest_lifetimes(ttl, places, None if before is None else before.lifetimes),
             routes=exchange.request_headers,
             upstream=upstream_of(exchange.response_body),
             envelope=_keys(exchange.request_body) if known.parameters.envelope_order else None,
             naming=self.caches.of(request, exchange.source, exchange.started),
             parent=parent,
             latest=exchange.started,
+            signs=self._signs.of(exchange, request, provider=known.provider, host=known.host),
         )
         self._keep(index, sent)
         return Observed(index, exchange, request, reply, sent, look, earlier)
@@ -250,13 +253,6 @@ def _says_nothing(observed: Observed, parent: PromptRequest, was: Sent) -> bool:
         and are_equal(parent, observed.request, was, now)
         and (observed.reply is None or observed.reply.diagnosis is None)
     )
-
-
-def _longest(ttl: float | None, places: Places | None, before: Sent | None) -> float | None:
-    """The longest lifetime that a request or an earlier one of its lineage asked for."""
-    entries = places.entries if places is not None else ()
-    asked = (ttl, before.longest_ttl if before is not None else None, *(entry.ttl for entry in entries))
-    return max((one for one in asked if one is not None), default=None)
 
 
 def _stable_bytes(comparison: Comparison) -> int:

@@ -10,7 +10,8 @@ from coldturn.analysis.entries.prefix import Grid
 from coldturn.analysis.estimates.named_caches import Naming
 from coldturn.analysis.estimates.ruleset import EntryModel, Parameters, RuleSet
 from coldturn.analysis.estimates.usage import ProviderUsage
-from coldturn.analysis.verdicts.entry_book import Look, Places
+from coldturn.analysis.verdicts.entry_book import Lifetimes, Look, Places
+from coldturn.analysis.verdicts.signs import NO_SIGNS, Signs
 from coldturn.analysis.verdicts.words import count_words
 from coldturn.reference.prefix.model import Comparison, Confidence, Fidelity, Zone
 from coldturn.reference.prefix.request import PromptRequest
@@ -65,6 +66,11 @@ class Known:
         return None if self.rules is None else self.rules.name
 
     @property
+    def provider(self) -> str | None:
+        """Whose they are; None without any."""
+        return None if self.rules is None else self.rules.provider
+
+    @property
     def model(self) -> EntryModel | None:
         """The entry model; None without rules."""
         return None if self.rules is None else self.rules.model
@@ -80,14 +86,15 @@ class Sent:
         refused: The server did not answer it.
         continues: It names the response that it continues, so that its bytes are not all of its input.
         places: Where it writes and looks, for providers that read written entries only.
-        ttl: Seconds that it asked its entries to be kept; None for the rules' own. `longest_ttl` is the
-            largest that any request of its lineage asked for so far.
+        ttl: Seconds that it asked its entries to be kept; None for the rules' own. `lifetimes` are the
+            longest that any request of its lineage asked for so far.
         routes: Request headers that decide where it goes, and the betas it asks for.
         upstream: Who served it, where the answer names somebody.
         envelope: Top-level keys in the order sent, where that is part of the key.
         naming: The explicit cache that it names, and what was known of that then.
         parent: Index of its parent; `intact`: it repeats that in full.
         latest: Latest start of a request in its lineage that repeats it or that it repeats.
+        signs: What its answer and its time tell besides usage.
     """
 
     known: Known
@@ -100,7 +107,7 @@ class Sent:
     continues: bool = False
     places: Places | None = None
     ttl: float | None = None
-    longest_ttl: float | None = None
+    lifetimes: Lifetimes | None = None
     routes: tuple[tuple[str, str], ...] = ()
     upstream: str | None = None
     envelope: tuple[str, ...] | None = None
@@ -108,6 +115,7 @@ class Sent:
     parent: int | None = None
     intact: bool = False
     latest: float | None = None
+    signs: Signs = NO_SIGNS
 
     @property
     def host(self) -> str:
@@ -233,6 +241,8 @@ class Named:
         evidence: In words with figures, without prompt text.
         tiers: Tiers that a setting takes out of the cache.
         keys: The settings, as paths in the body or names of headers.
+        path: Of the block in the older request whose marker is at fault.
+        remedy: Advice for this case in place of that for its cause.
     """
 
     cause: str
@@ -244,6 +254,8 @@ class Named:
     was: str | None = None
     now: str | None = None
     lost_bytes: int = 0
+    path: str | None = None
+    remedy: str | None = None
 
     @property
     def counts(self) -> bool:

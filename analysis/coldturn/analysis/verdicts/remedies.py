@@ -63,5 +63,24 @@ NO_TEXT: Mapping[str, str] = {
     "provider_side": "Nothing to mend in the prompt: send it again; report it where it lasts.",
 }
 
+KEEP_WARM = (
+    "No longer lifetime is on offer: send a small request before it ends, or accept what the pause costs."
+)
+DRIFT_BY_DESIGN = (
+    "Nothing to mend in the prompt: the provider leaves out earlier reasoning when a new user message follows, "
+    "by design; some newer models keep it."
+)
+SPREAD_KEYS = (
+    "Spread the requests: one prompt_cache_key for each conversation or bucket of users, each below about "
+    "15 a minute."
+)
+NAME_RULES = (
+    "Name the rules of this cache (--rules NAME) if you know them, and see whether the miss comes back."
+)
+OWN_BLOCK = "Append new words as a block or message of their own, so that the marked block stays as it was."
+MARK_HISTORY = (
+    "Set a second marker behind the last block of every request: the conversation is read from there."
+)
+
 ALL_REMEDIES: Mapping[str, str] = MappingProxyType({**REMEDIES, **SETTINGS, **NO_TEXT})
 """Every cause -> what to do, one line."""

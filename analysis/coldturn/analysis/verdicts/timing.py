@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from coldturn.analysis.breaks.findings import Verdict
+from coldturn.analysis.estimates.ruleset import Placement
 from coldturn.analysis.verdicts.model import Case, Named, tokens_words
+from coldturn.analysis.verdicts.remedies import KEEP_WARM
 from coldturn.analysis.verdicts.words import seconds_words
 from coldturn.reference.prefix.model import BlockKind, Confidence
 
@@ -48,6 +50,45 @@ def lifetime(case: Case) -> float | None:
     return case.was.ttl if case.was.ttl is not None else case.known.parameters.ttl
 
 
+def may_have_expired(case: Case) -> Named | None:
+    """An entry that had perhaps expired, where nobody promises how long one lives; asked after a miss."""
+    gap, ttl = case.gap, lifetime(case)
+    if gap is None or ttl is None or not case.same_cache:
+        return None
+    least = _least(case, ttl)
+    return _expired(case, gap, ttl) if least < gap <= ttl else None
+
+
+def _expired(case: Case, gap: float, ttl: float) -> Named:
+    least = _least(case, ttl)
+    lives = seconds_words(ttl) if least == ttl else f"{seconds_words(least)} to {seconds_words(ttl)}"
+    evidence = f"sent {seconds_words(gap)} after the last use, and an entry lives {lives}"
+    remedy = _keep_longer(case, ttl)
+    return Named("ttl_expired", Verdict.TTL_SUSPECTED, Confidence.INFERRED, evidence, remedy=remedy)
+
+
+def _least(case: Case, ttl: float) -> float:
+    """The shortest lifetime that sources give where they disagree; else the lifetime itself."""
+    rules = case.known.rules
+    if rules is None or ttl != rules.parameters.ttl:
+        return ttl
+    told = (value for one in rules.contested if one.parameter == "ttl" for value in one.values)
+    return min((value for value in told if isinstance(value, int | float)), default=ttl)
+
+
+def _keep_longer(case: Case, ttl: float) -> str:
+    """What helps against an end of life: a longer one where the rules have it."""
+    longer = {name: seconds for name, seconds in case.known.parameters.ttls.items() if seconds > ttl}
+    if not longer:
+        return KEEP_WARM
+    name = min(longer, key=lambda one: longer[one])
+    option = {None: "prompt_cache_retention: ", Placement.OPENAI: "prompt_cache_options.ttl: "}
+    setting = option.get(case.known.parameters.placement, "")
+    return (
+        f"Ask for the longer lifetime ({setting}{name}), or send a small request before the shorter one ends."
+    )
+
+
 def _concurrent(case: Case) -> Iterator[Named]:
     was, now = case.was, case.now
     if was.started is None or now.started is None or now.started < was.started:
@@ -80,16 +121,20 @@ def _lifetime(case: Case, gap: float) -> Iterator[Named]:
         )
         yield Named("ttl_downgraded", Verdict.TTL_SUSPECTED, Confidence.INFERRED, evidence)
     if gap > ttl:
-        evidence = f"sent {seconds_words(gap)} after the last use, and an entry lives {seconds_words(ttl)}"
-        yield Named("ttl_expired", Verdict.TTL_SUSPECTED, Confidence.INFERRED, evidence)
+        yield _expired(case, gap, ttl)
 
 
 def _asked_for(case: Case, ttl: float, gap: float) -> tuple[str, str] | None:
-    """A longer lifetime that was asked for and not had, and how that shows."""
-    usage = case.was.usage
-    if usage.written and usage.written_long == 0 and ttl > _SHORT and _SHORT < gap <= ttl:
+    """A longer lifetime that was asked for the lost entry itself and not had, and how that shows."""
+    usage, places = case.was.usage, case.was.places
+    deepest = None if places is None else places.deepest
+    own = deepest is None or deepest.ttl == ttl
+    if usage.written and usage.written_long == 0 and own and ttl > _SHORT and _SHORT < gap <= ttl:
         return seconds_words(ttl), f"the provider wrote it for {seconds_words(_SHORT)}"
-    longest = case.was.longest_ttl
-    if longest is not None and longest > ttl and ttl < gap <= longest:
+    lifetimes = case.was.lifetimes
+    if lifetimes is None:
+        return None
+    longest = lifetimes.history if deepest is None else lifetimes.of(deepest)
+    if own and longest is not None and longest > ttl and ttl < gap <= longest:
         return seconds_words(longest), f"it was written for {seconds_words(ttl)}"
     return None
