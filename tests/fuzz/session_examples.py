@@ -8,6 +8,7 @@ from typing import IO
 
 from coldturn.traces.formats import (
     claude_code,
+    cline,
     codex,
     gemini_cli,
     hash_trace,
@@ -237,6 +238,22 @@ HASHES = _lines(
 )
 """A trace of block hashes: `read_records` names it and does not read it."""
 
+_CLINE = json.dumps(
+    {
+        "version": 1,
+        "updated_at": "2026-11-30T09:00:00Z",
+        "agent": "lead",
+        "sessionId": "s",
+        "messages": [
+            {"role": "user", "content": [{"type": "text", "text": "look"}], "ts": 1_780_000_000_000},
+            {"role": "assistant", "content": [_call("c")], "metrics": {"inputTokens": 9, "outputTokens": 1}},
+            {"role": "user", "content": [_result("c")], "ts": 1_780_000_002_000},
+            {"role": "assistant", "content": "done", "metrics": {"inputTokens": 19, "cacheReadTokens": 9}},
+        ],
+        "system_prompt": "You are Cline.",
+    }
+).encode()
+
 EXAMPLES: tuple[Example, ...] = (
     Example(InputKind.CLAUDE_CODE, "", _CLAUDE_CODE),
     Example(InputKind.CODEX, "", _CODEX),
@@ -245,6 +262,7 @@ EXAMPLES: tuple[Example, ...] = (
     Example(InputKind.OPENCODE, "", _OPENCODE),
     Example(InputKind.GEMINI_CLI, "lines", _GEMINI_LINES),
     Example(InputKind.GEMINI_CLI, "document", _GEMINI_DOCUMENT),
+    Example(InputKind.CLINE, "", _CLINE),
     Example(InputKind.USAGE_TABLE, "csv", _TABLE),
     Example(InputKind.USAGE_TABLE, "tsv", _TABLE.replace(b",", b"\t")),
     Example(InputKind.USAGE_TABLE, "lines", _TABLE_LINES),
@@ -265,6 +283,7 @@ _READERS: dict[InputKind, Callable[[IO[bytes], str], Iterator[Record]]] = {
     InputKind.MINI_SWE_AGENT: mini_swe_agent.read,
     InputKind.GEMINI_CLI: gemini_cli.read,
     InputKind.OPENCODE: opencode.read,
+    InputKind.CLINE: cline.read,
     InputKind.USAGE_TABLE: usage_table.read,
 }
 SESSION_EXAMPLES = [

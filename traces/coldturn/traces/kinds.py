@@ -27,6 +27,7 @@ class InputKind(StrEnum):
     CLAUDE_CODE = "claude-code"
     CODEX = "codex"
     PI = "pi"
+    CLINE = "cline"
     MINI_SWE_AGENT = "mini-swe-agent"
     GEMINI_CLI = "gemini-cli"
     OPENCODE = "opencode"
