@@ -37,11 +37,35 @@ _ENDED: dict[str, Any] = {
     "data": {"output": {"type": "ai", "usage_metadata": {"input_tokens": 20, "output_tokens": 3}}},
 }
 
+
+def _streamed(number: int, *blocks: dict[str, Any], role: str = "assistant") -> dict[str, Any]:
+    usage = {"input_tokens": 3, "cache_read_input_tokens": 900, "output_tokens": 1}
+    reply = {"id": f"m{number}", "model": "claude-opus-4-5", "usage": usage}
+    message = {"role": role, "content": list(blocks), **(reply if role == "assistant" else {})}
+    return {
+        "type": role,
+        "message": message,
+        "parent_tool_use_id": None,
+        "session_id": "s",
+        "uuid": f"u{number}",
+    }
+
+
+_STREAM: tuple[dict[str, Any], ...] = (
+    {"type": "system", "subtype": "init", "session_id": "s", "claude_code_version": "2.1.197"},
+    _streamed(1, {"type": "text", "text": "Let me look."}),
+    _streamed(1, {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}),
+    _streamed(2, {"type": "tool_result", "tool_use_id": "t1", "content": "src"}, role="user"),
+    _streamed(3, {"type": "text", "text": "In src."}),
+)
+
 EXAMPLES: tuple[Example, ...] = (
     Example(InputKind.LANGSMITH, "lines", lines(_run(2), _run(1))),
     Example(InputKind.LANGSMITH, "answer", dumped({"runs": [_run(2), _run(1)]}, 1)),
     Example(
         InputKind.LANGSMITH, "one run", dumped({**_run(1), "run_type": "chain", "child_runs": [_run(2)]})
     ),
+    Example(InputKind.CLAUDE_STREAM, "lines", lines(*_STREAM)),
+    Example(InputKind.CLAUDE_STREAM, "list", dumped(_STREAM)),
     Example(InputKind.LANGCHAIN, "", lines(_BEGUN, _ENDED)),
 )

@@ -25,6 +25,7 @@ class InputKind(StrEnum):
     BEDROCK_LOG = "bedrock-log"
     PROMPT_LOG = "prompt-log"
     CLAUDE_CODE = "claude-code"
+    CLAUDE_STREAM = "claude-stream"
     CODEX = "codex"
     PI = "pi"
     CLINE = "cline"
