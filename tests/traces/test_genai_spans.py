@@ -255,6 +255,23 @@ def test_a_call_that_two_libraries_tell_of_counts_once() -> None:
     assert [type(one) for one in read(other, outer)] == [UsageRecord, Exchange]
 
 
+def test_the_response_tells_that_two_calls_beside_others_are_one() -> None:
+    numbers = {key: value for key, value in CONVENTIONS.items() if ".usage." in key} | NAMED
+    numbers["gen_ai.usage.input_tokens"] = 7
+
+    def bare(number: int) -> dict[str, Any]:
+        return otlp_span({**numbers, "gen_ai.response.id": f"r{number}"}, number=number)
+
+    def whole(number: int) -> dict[str, Any]:
+        return otlp_span({**CONVENTIONS, "gen_ai.response.id": f"r{number}"}, number=10 + number)
+
+    mixed = read(bare(1), bare(2), bare(3), whole(1), whole(2), bare(1))
+    assert [type(one) for one in mixed] == [Exchange, Exchange, UsageRecord]
+    assert isinstance(mixed[2], UsageRecord)
+    assert mixed[2].entry == 2
+    assert len(read(*(bare(number) for number in range(1_100)))) == 1_100
+
+
 def snake(value: dict[str, Any]) -> dict[str, Any]:
     return {key.replace("Value", "_value"): inner for key, inner in value.items()}
 

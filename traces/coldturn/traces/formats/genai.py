@@ -60,6 +60,7 @@ def call_of(span: Span, entry: int) -> Observed:
         host=_host(told.get("server.address")),
         conversation=_text(told, *_CONVERSATION) or span.trace_id,
         span_id=span.span_id,
+        response_id=_text(told, "gen_ai.response.id"),
     )
 
 

@@ -51,6 +51,7 @@ class Observed:
         provider: ``gen_ai.provider.name``, or the source's own word; empty when not told.
         host: The server's name where the source tells it.
         span_id: Of the span that tells of it, where one does.
+        response_id: The provider's, which two observers of one call share.
         conversation: What calls without content are numbered by.
     """
 
@@ -67,6 +68,7 @@ class Observed:
     host: str = ""
     conversation: str = ""
     span_id: str = ""
+    response_id: str = ""
 
     @property
     def has_content(self) -> bool:

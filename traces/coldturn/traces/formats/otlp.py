@@ -115,25 +115,39 @@ def _records(spans: Iterator[Span | EntryError], name: str) -> Iterator[Record]:
     """Calls are numbered in their order, and an error by the call that would have been next.
 
     A client library and an instrumentation around it may both tell of a call; the one without content ends
-    first and is then passed over.
+    first and is then passed over. Beside other calls the id of the response tells which ones are the same.
     """
     records = Records(name)
     held: Observed | None = None
     told: deque[str] = deque(maxlen=_REMEMBERED)
+    waiting: dict[str, Observed] = {}
     for item in _calls(spans, name):
         if isinstance(item, EntryError):
             yield item
             continue
         if held is not None and not _tells_of(item, held):
-            yield from records.of(held)
+            yield from _later(held, waiting, records)
         held = None
         if item.has_content:
-            told.append(item.span_id)
+            told += (one for one in (item.span_id, item.response_id) if one)
+            waiting.pop(item.response_id, None)
             yield from records.of(item)
-        elif not item.span_id or item.span_id not in told:
+        elif told_of := {item.span_id, item.response_id} - {""}:
+            held = item if told_of.isdisjoint(told) else None
+        else:
             held = item
-    if held is not None:
-        yield from records.of(held)
+    for one in (*waiting.values(), *([] if held is None else [held])):
+        yield from records.of(one)
+
+
+def _later(bare: Observed, waiting: dict[str, Observed], records: Records) -> Iterator[Record]:
+    """A call without content: put by where its id may tell that a later one is the same."""
+    if not bare.response_id:
+        yield from records.of(bare)
+        return
+    waiting[bare.response_id] = bare
+    if len(waiting) > _REMEMBERED:
+        yield from records.of(waiting.pop(next(iter(waiting))))
 
 
 def _calls(spans: Iterator[Span | EntryError], name: str) -> Iterator[Observed | EntryError]:
@@ -169,7 +183,10 @@ def _call(span: Span, entry: int) -> Observed | None:
 
 def _tells_of(call: Observed, bare: Observed) -> bool:
     """Whether a call with content is the one that `bare` only has the numbers of."""
-    if call.has_content and call.span_id and call.span_id == bare.span_id:
+    same = (call.span_id and call.span_id == bare.span_id) or (
+        call.response_id and call.response_id == bare.response_id
+    )
+    if call.has_content and same:
         return True
     if not call.has_content or call.model != bare.model or call.started is None or bare.started is None:
         return False
