@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from coldturn.reference.prefix.causes.change import Change, Pair, at, common_suffix
+from coldturn.reference.prefix.causes.sources import EVIDENT
 from coldturn.reference.prefix.causes.transient import is_reminder, is_spoken
 from coldturn.reference.prefix.continuation import TRIVIAL_BYTES, is_models, says_again, says_rest_again
 from coldturn.reference.prefix.difference import Difference
@@ -26,6 +27,9 @@ BRANCHES = frozenset({NEW_CONVERSATION, FORK, SIDE_CALL, MOVED_SUFFIX})
 
 _WITH_HISTORY = frozenset({"system_replaced", "system_edited"})
 """Causes that another conversation has too, when its history is another one."""
+_ANOTHERS = frozenset({"history_rewritten", "block_missing"})
+"""Causes in the history that another conversation has as well: nothing but that its messages are others."""
+_FEWER_TOOLS = frozenset({"tool_removed", "tool_order"})
 _SEVERAL = 2
 """Different messages of people which, said again, show a history that was rewritten."""
 
@@ -36,7 +40,7 @@ def branch(pair: Pair, place: Difference, changes: Sequence[Change]) -> Change |
     Causes with evidence of their own (a clock, a shortened result, a compaction) stay what they are.
     """
     first = changes[0]
-    if first.harmless:
+    if first.harmless or not EVIDENT.isdisjoint(first.kinds):
         return None
     kind = _kind(pair, place, changes)
     if kind is None:
@@ -48,18 +52,20 @@ def _kind(pair: Pair, place: Difference, changes: Sequence[Change]) -> str | Non
     first = changes[0]
     if _is_another_agent(pair, changes):
         return _of_another_agent(pair)
+    if first.cause == "tool_removed":
+        return _with_fewer_tools(pair, changes)
     rewritten = any(change.zone is Zone.HISTORY and not change.harmless for change in changes)
     if first.cause != "history_rewritten" and not (first.cause in _WITH_HISTORY and rewritten):
         return None
     if first.cause == "history_rewritten" and _is_moved_suffix(pair, place):
         return MOVED_SUFFIX
     if first.cause == "system_replaced":
-        paid = _goes_on(_history(pair.parent.blocks, pair.stable_end), _history(pair.child.blocks))
+        paid = _goes_on(*_histories(pair))
     else:
-        paid = _is_paid_again(pair, place)
-    if paid:
-        return None
-    return FORK if _repeats_history(pair) else NEW_CONVERSATION
+        paid = place.parent is not None and _is_paid_again(
+            pair, place.parent, place.parent, place.block_offset
+        )
+    return None if paid else _branched(pair)
 
 
 def _is_another_agent(pair: Pair, changes: Sequence[Change]) -> bool:
@@ -85,6 +91,62 @@ def _of_another_agent(pair: Pair) -> str | None:
     return SIDE_CALL if other_model or 2 * again < whole else None
 
 
+def _with_fewer_tools(pair: Pair, changes: Sequence[Change]) -> str | None:
+    """A helper under the same prompt, with some of the tools and a conversation of its own.
+
+    None where anything else changed, or where the helper goes on with what was said: that is paid for again.
+    """
+    *_, last = changes
+    rest = {change.cause for change in changes if change.zone is not Zone.HISTORY}
+    if last.zone is not Zone.HISTORY or rest - _FEWER_TOOLS or _of_history(changes) - _ANOTHERS:
+        return None
+    was, now = _histories(pair)
+    return None if _goes_on(was, now) or _shares(was, now, 0) else NEW_CONVERSATION
+
+
+def _of_history(changes: Iterable[Change]) -> set[str]:
+    return {change.cause for change in changes if change.zone is Zone.HISTORY}
+
+
+def without_another_conversations(pair: Pair, changes: Sequence[Change]) -> Sequence[Change]:
+    """The changes without those that show no more than that the child is another conversation.
+
+    Behind a cause with evidence of its own nobody rewrote anything there: with that cause mended the rest is
+    a branch, and harmless.
+    """
+    later = [change for change in changes[1:] if change.zone is Zone.HISTORY]
+    if changes[0].zone is Zone.HISTORY or not later or _of_history(later) - _ANOTHERS:
+        return changes
+    if any(not EVIDENT.isdisjoint(change.kinds) for change in later) or _is_repeated_from(pair, later[0]):
+        return changes
+    return [change for change in changes if change not in later]
+
+
+def _is_repeated_from(pair: Pair, change: Change) -> bool:
+    """Whether the child goes on with the parent's history from a change in it on, or may do so."""
+    if change.parent is None or change.child is None:
+        was, now = _histories(pair)
+        return _goes_on(was, now) or _may_go_on(was, now)
+    if _is_paid_again(pair, change.parent, change.child, change.block_offset):
+        return True
+    was = list(pair.parent.blocks[change.parent + 1 : pair.stable_end])
+    return _may_go_on(was, pair.child.blocks[change.child :])
+
+
+def _may_go_on(was: Sequence[Block], now: Sequence[Block]) -> bool:
+    """Whether anything is said again where the model wrote nothing that tells: then nobody knows."""
+    said = {block.facts.content for block in was}
+    return says_again(was, now) is None and not said.isdisjoint(block.facts.content for block in now)
+
+
+def _histories(pair: Pair) -> tuple[list[Block], list[Block]]:
+    return _history(pair.parent.blocks, pair.stable_end), _history(pair.child.blocks)
+
+
+def _branched(pair: Pair) -> str:
+    return FORK if _repeats_history(pair) else NEW_CONVERSATION
+
+
 def _history(blocks: Iterable[Block], end: int | None = None) -> list[Block]:
     inside = list(blocks)[:end]
     return [block for block in inside if block.zone is Zone.HISTORY and not is_reminder(block)]
@@ -101,39 +163,46 @@ def _is_moved_suffix(pair: Pair, place: Difference) -> bool:
     return bool(rest) and now.facts.content.endswith(rest)
 
 
-def _is_paid_again(pair: Pair, place: Difference) -> bool:
-    """Whether the child goes on with the parent's stable part from the place on."""
-    if place.parent is not None and _rest_is_repeated(pair, place.parent):
+def _is_paid_again(pair: Pair, parent: int, child: int, offset: int) -> bool:
+    """Whether the child goes on, from its block `child`, with the parent's stable part from a place on.
+
+    Args:
+        pair: Both requests.
+        parent: Index of the parent's block at the place.
+        child: Index of the child's.
+        offset: Content bytes into the block that both have in common.
+    """
+    if _rest_is_repeated(pair, parent, child):
         return True
-    was = pair.parent.blocks[place.parent : pair.stable_end]
-    now = pair.child.blocks[place.parent :]
+    was = pair.parent.blocks[parent : pair.stable_end]
+    now = pair.child.blocks[child:]
     if not was or not now:
         return False
-    again = _said_again(was[0].facts.content, now[0].facts.content, place.block_offset)
+    again = _said_again(was[0].facts.content, now[0].facts.content, offset)
     if was[0].zone is not Zone.HISTORY:
-        return again > 0 or _shares(was, now, place.block_offset)
+        return again > 0 or _shares(was, now, offset)
     # Of a message that somebody made from a template, much is said again in other conversations.
-    resembles = 2 * again >= len(was[0].facts.content) - place.block_offset > 0
+    resembles = 2 * again >= len(was[0].facts.content) - offset > 0
     own = True if says_rest_again(was[1:], now) else says_again(was, now)
     if own is None or (resembles and is_models(was[0])):
         return resembles or _shares(was[1:], now, 0)
     return own or _several_messages_again(was, now)
 
 
-def _rest_is_repeated(pair: Pair, place: int) -> bool:
+def _rest_is_repeated(pair: Pair, parent: int, child: int) -> bool:
     """Whether all that follows the parent's block there, the model's blocks among it, stands in the child so.
 
     `says_rest_again` tells the same of blocks; this makes none of them.
     """
-    rest = pair.was[place + 1 : pair.stable_end]
+    rest = pair.was[parent + 1 : pair.stable_end]
     if (
         len(rest) < _SEVERAL
-        or rest[0] not in pair.now[place:]
-        or pair.parent.blocks[place].zone is not Zone.HISTORY
+        or rest[0] not in pair.now[child:]
+        or pair.parent.blocks[parent].zone is not Zone.HISTORY
     ):
         return False
-    start = pair.now.index(rest[0], place)
-    pieces = pair.parent.lazy_blocks.pieces()[place + 1 : pair.stable_end]
+    start = pair.now.index(rest[0], child)
+    pieces = pair.parent.lazy_blocks.pieces()[parent + 1 : pair.stable_end]
     return pair.now[start : start + len(rest)] == rest and any(map(is_models, pieces))
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from coldturn.reference.prefix.causes.branches import branch
+from collections.abc import Sequence
+
+from coldturn.reference.prefix.causes.branches import branch, without_another_conversations
 from coldturn.reference.prefix.causes.change import Change, Pair, merge
 from coldturn.reference.prefix.causes.report import describe
 from coldturn.reference.prefix.causes.sequence import history_changes
@@ -81,13 +83,13 @@ def _goes_on(pair: Pair, place: Difference) -> bool:
     return was.is_text and now.is_text and place.block_offset == len(was.content)
 
 
-def _changes(pair: Pair, place: Difference) -> list[Change]:
+def _changes(pair: Pair, place: Difference) -> Sequence[Change]:
     """All that changed, in render order; at least one."""
     changes = merge([*tool_changes(pair), *system_changes(pair), *history_changes(pair)])
     if not changes:
         return [_unknown(place)]
     parted = branch(pair, place, changes)
-    return changes if parted is None else [parted]
+    return without_another_conversations(pair, changes) if parted is None else [parted]
 
 
 def _unknown(place: Difference) -> Change:

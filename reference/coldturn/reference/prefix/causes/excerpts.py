@@ -192,12 +192,15 @@ def _edits(
             return
         known = _behind_both(rest, at_was, at_now)
         gone, came = _next_alike(was[at_was:], now[at_now:], shown - min(at_was, at_now), known)
+        if not run and not gone and not came:
+            # Both are said to go on alike from here, and one of them has ended.
+            return
         yield at_was, at_was + gone, at_now, at_now + came
         at_was, at_now = at_was + gone, at_now + came
 
 
 def _behind_both(rest: tuple[int, int] | None, at_was: int, at_now: int) -> tuple[int, int] | None:
-    if rest is None or rest[0] < at_was or rest[1] < at_now:
+    if rest is None or rest[0] < at_was or rest[1] < at_now or rest == (at_was, at_now):
         return None
     return rest[0] - at_was, rest[1] - at_now
 

@@ -8,20 +8,26 @@ from typing import TypeAlias
 
 from coldturn.reference.prefix.causes.change import BlockPair, Change, lossless, unique
 from coldturn.reference.prefix.causes.elision import elision_kind, is_elided_again, result_text
+from coldturn.reference.prefix.causes.headers import header_only, is_empty_field
 from coldturn.reference.prefix.causes.history import History
 from coldturn.reference.prefix.causes.hunks import Texts, hunks
 from coldturn.reference.prefix.causes.schema import (
     Json,
-    Leaf,
     Number,
-    is_id,
     leaves,
     parse,
-    parse_run,
     unwrapped,
 )
+from coldturn.reference.prefix.causes.sources import citations, signed_url
 from coldturn.reference.prefix.causes.system import explained, hunk_change, known_tools
-from coldturn.reference.prefix.causes.texts import Reason, explain, is_equal_plain, whitespace_kinds
+from coldturn.reference.prefix.causes.texts import (
+    LONGEST_EXAMINED,
+    Reason,
+    explain,
+    is_equal_plain,
+    typed_span,
+    whitespace_kinds,
+)
 from coldturn.reference.prefix.causes.toggles import image_count
 from coldturn.reference.prefix.causes.transient import is_reminder, reminder_start
 from coldturn.reference.prefix.model import Block, BlockKind, Confidence, Zone
@@ -135,40 +141,6 @@ def _parts(document: Json) -> list[Json]:
     return inner if isinstance(inner, list) else []
 
 
-def _header_only(history: History, block: BlockPair) -> list[Change] | None:
-    """Content is equal; ids, empty fields or the shape around it are not."""
-    if block.was.facts.content != block.now.facts.content:
-        return None
-    was, now = parse_run(block.was.facts.header), parse_run(block.now.facts.header)
-    if len(was) != len(now):
-        cause = "content_shape" if was[:1] == now[:1] else "history_rewritten"
-        return [block.change(cause)]
-    found = [leaf for old, new in zip(was, now, strict=True) for leaf in leaves(old, new)]
-    if found and all(map(is_id, found)):
-        cause = "history_id_regenerated" if history.ids_one_to_one else "history_rewritten"
-    elif found and all(map(_is_empty_field, found)):
-        cause = "empty_field"
-    else:
-        return None
-    return [block.change(cause)]
-
-
-def is_header_shift(was: Block, now: Block) -> bool:
-    """Whether two blocks differ only because one stands first in its message and so carries its header."""
-    if was.facts.content != now.facts.content:
-        return False
-    old, new = parse_run(was.facts.header), parse_run(now.facts.header)
-    short, long = sorted((old, new), key=len)
-    return len(long) == len(short) + 1 and long[1:] == short
-
-
-_EMPTY: tuple[Json, ...] = ("", [], None, {})
-
-
-def _is_empty_field(leaf: Leaf) -> bool:
-    return leaf.was in _EMPTY and leaf.now in _EMPTY
-
-
 def _json(history: History, block: BlockPair) -> list[Change] | None:
     """Tool arguments or results that say the same in another spelling."""
     if block.was.facts.content == block.now.facts.content:
@@ -179,7 +151,7 @@ def _json(history: History, block: BlockPair) -> list[Change] | None:
     if _canonical(was) == _canonical(now):
         return [block.change("json_format")]
     found = list(leaves(was, now))
-    if found and all(map(_is_empty_field, found)):
+    if found and all(map(is_empty_field, found)):
         return [block.change("empty_field")]
     return None
 
@@ -236,6 +208,28 @@ def _differing_texts(block: BlockPair) -> list[tuple[str, str]]:
     return pairs if len(pairs) == len(texts) else []
 
 
+_TIMES = frozenset({"clock_in_prefix", "date_rollover"})
+
+
+def _time_in_result(history: History, block: BlockPair) -> list[Change] | None:
+    """A result that carries the time at which it was rendered, inside its JSON."""
+    if {block.was.kind, block.now.kind} != {BlockKind.TOOL_RESULT} or block.was.facts.is_text:
+        return None
+    if max(len(block.was.facts.content), len(block.now.facts.content)) > LONGEST_EXAMINED:
+        return None
+    reasons = [reason for was, now in _differing_texts(block) for reason in _spans(history, was, now)]
+    causes = unique(reason.cause for reason in reasons if reason is not None)
+    if not causes or None in reasons or not _TIMES.issuperset(causes):
+        return None
+    kinds = unique(kind for reason in reasons if reason is not None for kind in reason.kinds)
+    return [block.change(causes[0], kinds=kinds, alongside=causes[1:])]
+
+
+def _spans(history: History, was: str, now: str) -> list[Reason | None]:
+    old, new = (text.encode("utf-8", "surrogatepass") for text in (was, now))
+    return [typed_span(hunk) for hunk in hunks(Texts(old, new, Zone.HISTORY, known_tools(history.pair)))]
+
+
 def _result_shape(history: History, block: BlockPair) -> list[Change] | None:
     """A result as one text, and as a list with that text."""
     was, now = block.was.facts, block.now.facts
@@ -275,12 +269,15 @@ def _in_history(reason: Reason | None) -> Reason:
 _RULES: tuple[MessageRule, ...] = (
     _transient,
     _reminder_at_end,
-    _header_only,
+    header_only,
+    signed_url,
+    citations,
     _image_in_result,
     _result_shape,
     _whitespace,
     _elision,
     _json,
+    _time_in_result,
     _text,
 )
 

@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
 from coldturn.reference.prefix.causes.align import Gap
 from coldturn.reference.prefix.causes.change import BlockPair, Change, Pair
+from coldturn.reference.prefix.causes.compactions import by_item, by_text, declared
+from coldturn.reference.prefix.causes.headers import is_header_shift
 from coldturn.reference.prefix.causes.history import History, read_history
-from coldturn.reference.prefix.causes.messages import is_header_shift, is_transient, message_changes
+from coldturn.reference.prefix.causes.messages import is_transient, message_changes
+from coldturn.reference.prefix.causes.regrouped import merged, reordered
+from coldturn.reference.prefix.causes.runs import exchanged, gone, inserted
+from coldturn.reference.prefix.causes.sources import references
 from coldturn.reference.prefix.causes.toggles import image_toggle
 from coldturn.reference.prefix.causes.transient import is_reminder
-from coldturn.reference.prefix.model import Block, BlockKind, Confidence, Zone
+from coldturn.reference.prefix.model import Block, BlockKind, Zone
 
-_SUMMARY = re.compile(
-    rb"summari[sz]ed|summary (?:of|below)|<summary|#\s*summary|(?:conversation|session) summary"
-    rb"|\bcompact(?:ed|ion)\b|conversation (?:so far|history)|previous (?:conversation|session)",
-    re.IGNORECASE,
-)
-_SUMMARIES = frozenset({BlockKind.TEXT, BlockKind.OTHER, BlockKind.COMPACTION})
-"""Blocks that may stand for what was taken out."""
 _THOUGHT = re.compile(rb"\s*<(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
 """How reasoning is written as a text for a model that takes no such items."""
 _REMOVED = "transient_tail_removed"
-_UNSAID_MESSAGES = 4
-"""Messages that must vanish before one short text in their place is a compaction that does not say so."""
 
 
 def history_changes(pair: Pair) -> list[Change]:
@@ -35,15 +30,17 @@ def history_changes(pair: Pair) -> list[Change]:
     history = read_history(pair)
     if not history.found:
         return []
-    single = _declared(history) or _cut_short(history) or _reordered(history)
+    single = declared(history) or _cut_short(history) or reordered(history)
     if single is not None:
         return [single]
-    changes: list[Change] = []
-    for gap in history.found:
-        whole = _compaction(history, gap) or _merged(history, gap)
+    compacted, explained = by_item(history) or (None, 0)
+    changes = [compacted] if compacted is not None else []
+    for gap in history.found[explained:]:
+        whole = by_text(history, gap) or merged(history, gap)
         changes += [whole] if whole is not None else _gap_changes(history, gap)
     changes = image_toggle(pair, list(_without_forced_shapes(changes)))
-    return [replace(change, group="history") for change in changes]
+    alone = all(change.harmless for change in changes)
+    return [replace(change, group="history", harmless=alone) for change in changes]
 
 
 def _without_forced_shapes(changes: Sequence[Change]) -> Iterator[Change]:
@@ -59,76 +56,13 @@ def _without_forced_shapes(changes: Sequence[Change]) -> Iterator[Change]:
             yield change
 
 
-def _declared(history: History) -> Change | None:
-    """A compaction that the child's labels tell of: all that the parent held from there on gave way to it."""
-    first = history.found[0]
-    was, now = history.was[first.was_start :], history.now[first.now_start :]
-    if not history.pair.child.labels.compacted or not was or not now:
-        return None
-    return replace(_many(history, was, now, "compaction"), planned=True)
-
-
 def _cut_short(history: History) -> Change | None:
     """The child ends where the parent goes on: nothing that it could read is lost."""
     first = history.found[0]
     if first.now_start != len(history.now) or first.was_end != len(history.was):
         return None
-    gone = [history.was[place] for place in range(first.was_start, first.was_end)]
-    return _gone(history, gone, "block_missing", harmless=True)
-
-
-def _reordered(history: History) -> Change | None:
-    """The same blocks in another order; headers apart, since the first of a message carries the message's."""
-    first, last = history.found[0], history.found[-1]
-    was = history.was[first.was_start : last.was_end]
-    now = [index for index in history.now[first.now_start : last.now_end] if index not in history.appended]
-    old = [(block.kind, block.facts.content) for block in map(history.parent_block, was)]
-    new = [(block.kind, block.facts.content) for block in map(history.child_block, now)]
-    if old == new or len(old) != len(new) or Counter(old) != Counter(new):
-        return None
-    return _many(history, was, now, "message_block_reorder")
-
-
-def _compaction(history: History, gap: Gap) -> Change | None:
-    """Two or more messages gave way to fewer with a new text, and the context shrank."""
-    was, now = history.was[gap.was_start : gap.was_end], history.now[gap.now_start : gap.now_end]
-    old = [history.parent_block(index) for index in was]
-    new = [history.child_block(index) for index in now]
-    texts = [block for block in new if block.kind in {BlockKind.TEXT, BlockKind.COMPACTION, BlockKind.OTHER}]
-    old_messages, new_messages = {b.message for b in old}, {b.message for b in new}
-    if (
-        not texts
-        or len(old_messages) < 2
-        or len(new_messages) >= len(old_messages)
-        or _size(new) >= _size(old)
-    ):
-        return None
-    said = texts[0].kind is BlockKind.COMPACTION or _SUMMARY.search(texts[0].facts.content) is not None
-    # At the end it may as well be a conversation taken up again earlier.
-    inside = gap.was_end < len(history.was)
-    many = len(old_messages) >= _UNSAID_MESSAGES and len(new_messages) == 1
-    drastic = inside and many and 2 * _size(new) < _size(old)
-    if not said and not drastic:
-        return None
-    change = _many(history, was, now, "compaction")
-    return change if said else replace(change, confidence=Confidence.INFERRED)
-
-
-def _merged(history: History, gap: Gap) -> Change | None:
-    """The same text, cut into other blocks; empty ones are fields that were sent or not."""
-    was, now = history.was[gap.was_start : gap.was_end], history.now[gap.now_start : gap.now_end]
-    old = [history.parent_block(index).facts for index in was]
-    new = [history.child_block(index).facts for index in now]
-    counts = [sum(bool(facts.content) for facts in side) for side in (old, new)]
-    if not all(counts) or counts[0] == counts[1] or not all(facts.is_text for facts in [*old, *new]):
-        return None
-    if b"".join(facts.content for facts in old) != b"".join(facts.content for facts in new):
-        return None
-    return _many(history, was, now, "message_merge")
-
-
-def _size(blocks: Iterable[Block]) -> int:
-    return sum(len(block.facts.content) for block in blocks)
+    lost = history.was[first.was_start : first.was_end]
+    return gone(history, lost, "block_missing", harmless=True)
 
 
 def _gap_changes(history: History, gap: Gap) -> list[Change]:
@@ -177,9 +111,9 @@ def _run_changes(history: History, was: Sequence[int], now: Sequence[int]) -> li
     if volatile and fresh:
         changes.append(BlockPair(history.pair, volatile[0], fresh[0]).change("transient_tail_changed"))
     elif volatile:
-        changes.append(_gone(history, volatile, "transient_tail_removed"))
+        changes.append(gone(history, volatile, "transient_tail_removed"))
     elif fresh:
-        changes.append(_inserted(history, fresh, "transient_tail_changed"))
+        changes.append(inserted(history, fresh, "transient_tail_changed"))
     return sorted(changes, key=lambda change: _rank(change, was, now))
 
 
@@ -202,59 +136,22 @@ def _is_volatile(block: Block) -> bool:
 def _plain_run(history: History, lost: list[int], new: list[int]) -> list[Change]:
     if not lost:
         empty = not any(history.child_block(i).facts.content for i in new)
-        return [_inserted(history, new, "empty_field" if empty else "history_rewritten")] if new else []
+        return [inserted(history, new, "empty_field" if empty else "history_rewritten")] if new else []
     if not new and not any(history.parent_block(i).facts.content for i in lost):
-        return [_gone(history, lost, "empty_field")]
+        return [gone(history, lost, "empty_field")]
     thoughts = [i for i in lost if history.parent_block(i).kind is BlockKind.REASONING]
     others = [i for i in lost if i not in thoughts]
     if new:
-        return [_exchanged(history, lost, new)]
-    changes = [_gone(history, thoughts, "thinking_stripped")] if thoughts else []
-    return [*changes, _gone(history, others, "block_missing")] if others else changes
+        return [references(history, lost, new) or _exchanged(history, lost, new)]
+    changes = [gone(history, thoughts, "thinking_stripped")] if thoughts else []
+    return [*changes, gone(history, others, "block_missing")] if others else changes
 
 
 def _exchanged(history: History, lost: list[int], new: list[int]) -> Change:
     pair = BlockPair(history.pair, lost[0], new[0])
     if pair.now.kind is BlockKind.TEXT and pair.was.kind is BlockKind.IMAGE:
-        return _many(history, lost, new, "image_replaced")
+        return exchanged(history, lost, new, "image_replaced")
     kinds = {history.parent_block(index).kind for index in lost}
     if kinds == {BlockKind.REASONING} and _THOUGHT.match(pair.now.facts.content):
-        return replace(_many(history, lost, new, "thinking_stripped"), kinds=("as_text",))
-    return _many(history, lost, new, "history_rewritten")
-
-
-def _many(history: History, was: Sequence[int], now: Sequence[int], cause: str) -> Change:
-    """A change of several blocks into several others, at the first byte that differs."""
-    pair = BlockPair(history.pair, was[0], now[0])
-    delta = _size(map(history.child_block, now)) - _size(map(history.parent_block, was))
-    return Change(
-        cause=cause,
-        zone=pair.now.zone,
-        parent=was[0],
-        child=now[0],
-        block_offset=pair.common if pair.was.facts.header == pair.now.facts.header else 0,
-        delta=delta,
-    )
-
-
-def _gone(history: History, indices: Sequence[int], cause: str, *, harmless: bool = False) -> Change:
-    blocks = [history.parent_block(index) for index in indices]
-    return Change(
-        cause=cause,
-        zone=blocks[0].zone,
-        parent=indices[0],
-        child=None,
-        delta=-_size(blocks),
-        harmless=harmless,
-    )
-
-
-def _inserted(history: History, indices: Sequence[int], cause: str) -> Change:
-    blocks = [history.child_block(index) for index in indices]
-    return Change(
-        cause=cause,
-        zone=blocks[0].zone,
-        parent=None,
-        child=indices[0],
-        delta=_size(blocks),
-    )
+        return replace(exchanged(history, lost, new, "thinking_stripped"), kinds=("as_text",))
+    return exchanged(history, lost, new, "history_rewritten")
