@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from coldturn.reference.prefix.causes.align import Gap, gaps, grown_gaps
+from coldturn.reference.prefix.causes.align import Gap, displaced, gaps, grown_gaps
 
 
 @pytest.mark.parametrize(
@@ -38,3 +38,20 @@ def test_without_appending_both_ends_count() -> None:
 def test_one_item_thousands_of_times_is_not_searched_for_its_place() -> None:
     assert grown_gaps("a" * 5000, "b" + "a" * 9000) == [Gap(0, 0, 0, 4001)]
     assert grown_gaps("a" * 50, "b" + "a" * 90) == [Gap(0, 0, 0, 1), Gap(50, 50, 51, 91)]
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "moved"),
+    [
+        ("abc", "abc", ""),
+        ("ab", "ba", "ba"),
+        ("abcd", "acdb", "b"),
+        ("abcd", "dabc", "d"),
+        ("abcd", "bacd", "ba"),
+        ("abcdef", "fbcdea", "fa"),
+        ("abcd", "dcba", "dcba"),
+        ("abcde", "bcade", "a"),
+    ],
+)
+def test_what_moved_is_what_not_every_order_in_common_has(was: str, now: str, moved: str) -> None:
+    assert "".join(now[index] for index in displaced(was, now)) == moved

@@ -70,6 +70,23 @@ def test_what_is_not_marked_is_said_by_both(front: str, was: str, now: str, show
     assert kept(old, whole[0]) == kept(new, whole[1])
 
 
+@given(
+    was=st.text("ab ", max_size=60),
+    now=st.text("ab ", max_size=60),
+    tail=st.text("ab ", max_size=9),
+    data=st.data(),
+)
+def test_texts_that_part_again_behind_a_common_end(
+    was: str, now: str, tail: str, data: st.DataObject
+) -> None:
+    """What follows the end of a block need not be the same."""
+    behind = [data.draw(st.text("ab ", max_size=30)) for _ in range(2)]
+    old, new = was + tail + behind[0], now + tail + behind[1]
+    spans = changed_spans(old, new, 90, (len(was), len(now)))
+    left, right = kept(old[:90], spans[0]), kept(new[:90], spans[1])
+    assert left.startswith(right) or right.startswith(left)
+
+
 @given(gone=st.integers(0, 6000), came=st.integers(0, 6000), shown=st.integers(1, 90))
 def test_a_mark_touches_the_edge_only_where_the_change_does(gone: int, came: int, shown: int) -> None:
     was, now = "\u2190" * gone + LINES, "\u2192" * came + LINES

@@ -74,9 +74,12 @@ def test_a_tool_that_gave_way_to_another_is_removed_and_the_other_added() -> Non
     assert [(one.cause, one.path) for one in found.later] == [("tool_added", "$.tools[1]")]
 
 
-def test_order_is_told_once_with_every_tool_that_stands_elsewhere() -> None:
+def test_order_is_told_once_with_the_tools_that_moved() -> None:
     found = broken([A, B, C, D], [A, C, D, B])
-    assert (found.cause, found.names, found.path) == ("tool_order", ("gamma", "delta", "beta"), "$.tools[1]")
+    assert (found.cause, found.names, found.path) == ("tool_order", ("beta",), "$.tools[1]")
+    assert found.evidence == "one of 4 tools moved, from place 1 to 3 (numbered from 0)"
+    found = broken([A, B, C, D], [B, A, C, D])
+    assert (found.names, found.evidence) == (("beta", "alpha"), "2 of 4 tools moved")
     assert found.delta_bytes == 0
     assert found.later == ()
 

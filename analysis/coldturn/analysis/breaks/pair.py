@@ -79,6 +79,7 @@ def finding_of(
         remedy=remedy_of(first.cause, first.zone, first.kinds),
         anchor=anchor_of(first.cause),
         alongside=tuple(Beside(cause, first.confidence.value) for cause in first.alongside),
+        evidence=first.evidence,
         was_changed=window.was_changed,
         now_changed=window.now_changed,
     )

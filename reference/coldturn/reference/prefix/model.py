@@ -222,6 +222,7 @@ class Break:
         was_changed: Characters from and to of `was` that the newer request lacks; `now_changed`: of `now`
             that are new. What only stands elsewhere, since text in front of it came or went, does not count.
         alongside: Causes whose rule fits the same place too, less specific ones last.
+        evidence: Figures behind the cause, in words and without prompt text.
     """
 
     zone: Zone
@@ -245,6 +246,7 @@ class Break:
     now: str
     later: tuple[LaterCause, ...]
     alongside: tuple[str, ...] = ()
+    evidence: str | None = None
     was_changed: tuple[tuple[int, int], ...] = ()
     now_changed: tuple[tuple[int, int], ...] = ()
 

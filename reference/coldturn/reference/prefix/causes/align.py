@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -113,5 +114,31 @@ def matches(was: Sequence[T], now: Sequence[T]) -> list[tuple[int, int]]:
 
 
 def displaced(was: Sequence[T], now: Sequence[T]) -> list[int]:
-    """Indices into `now` at which a permutation of `was` holds another item."""
-    return [index for index, (old, new) in enumerate(zip(was, now, strict=True)) if old != new]
+    """Indices into `now` of the items of a permutation of `was` that moved.
+
+    Those stayed that stand in every longest choice of items whose order is the same in both. So of two
+    neighbours that changed places both moved, and of one that went to the other end of many it alone.
+    """
+    places = {item: place for place, item in enumerate(was)}
+    order = [places[item] for item in now]
+    front = _run_lengths(order)
+    back = _run_lengths([-place for place in reversed(order)])[::-1]
+    longest = max(front, default=0)
+    on_some = [length + rest - 1 == longest for length, rest in zip(front, back, strict=True)]
+    alternatives = Counter(length for length, some in zip(front, on_some, strict=True) if some)
+    return [
+        index
+        for index, (length, some) in enumerate(zip(front, on_some, strict=True))
+        if not some or alternatives[length] > 1
+    ]
+
+
+def _run_lengths(order: Sequence[int]) -> list[int]:
+    """Of each item, how many the longest rising subsequence has that ends with it."""
+    ends: list[int] = []
+    lengths: list[int] = []
+    for place in order:
+        at = bisect_left(ends, place)
+        ends[at : at + 1] = [place]
+        lengths.append(at + 1)
+    return lengths

@@ -20,6 +20,7 @@ class Change:
         block_offset: Content bytes into the block of `side` where the change begins.
         delta: Content bytes that the change added (negative: removed).
         group: Changes of one cause and one group are one change (a section, or a whole zone).
+        evidence: Figures behind the cause, in words and without prompt text.
     """
 
     cause: str
@@ -36,6 +37,7 @@ class Change:
     alongside: tuple[str, ...] = ()
     section: str | None = None
     group: str | None = None
+    evidence: str | None = None
 
     @property
     def side(self) -> str:

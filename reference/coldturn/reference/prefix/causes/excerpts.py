@@ -192,9 +192,6 @@ def _edits(
             return
         known = _behind_both(rest, at_was, at_now)
         gone, came = _next_alike(was[at_was:], now[at_now:], shown - min(at_was, at_now), known)
-        if not run and not gone and not came:
-            # Both are said to go on alike from here, and one of them has ended.
-            return
         yield at_was, at_was + gone, at_now, at_now + came
         at_was, at_now = at_was + gone, at_now + came
 

@@ -38,6 +38,7 @@ def describe(pair: Pair, place: Difference, changes: Sequence[Change]) -> Break:
         now=shown.now,
         later=tuple(_later(pair, change) for change in later),
         alongside=first.alongside,
+        evidence=first.evidence,
         was_changed=shown.was_changed,
         now_changed=shown.now_changed,
     )

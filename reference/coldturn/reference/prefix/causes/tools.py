@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TypeAlias
@@ -14,7 +14,7 @@ from coldturn.reference.prefix.causes.promotion import Promotions
 from coldturn.reference.prefix.causes.schema import DEFER_KEYS, Leaf, leaf_kind, leaves, parse
 from coldturn.reference.prefix.causes.texts import typed_reason
 from coldturn.reference.prefix.causes.tiers import Tiers
-from coldturn.reference.prefix.difference import common_prefix
+from coldturn.reference.prefix.difference import common_length, common_prefix
 from coldturn.reference.prefix.model import Block, Confidence, Zone
 
 ToolKey: TypeAlias = tuple[str, int]
@@ -139,8 +139,8 @@ def _moved(tools: _Tools) -> None:
     moved = displaced(was, tools.common)
     if not moved:
         return
-    first = tools.common[moved[0]]
-    index, old = tools.now[first], tools.was[was[moved[0]]]
+    place = common_length(was, tools.common)
+    index, old = tools.now[tools.common[place]], tools.was[was[place]]
     change = Change(
         cause="tool_order",
         zone=Zone.TOOLS,
@@ -149,8 +149,18 @@ def _moved(tools: _Tools) -> None:
         block_offset=_common_with(tools, old, index),
         names=tuple(tools.common[place][0] for place in moved),
         group="tools",
+        evidence=_journey(tools, moved),
     )
     tools.put(index, _MOVED, change)
+
+
+def _journey(tools: _Tools, moved: Sequence[int]) -> str:
+    """How many tools moved, and from where to where a single one."""
+    if len(moved) > 1:
+        return f"{len(moved)} of {len(tools.common)} tools moved"
+    key = tools.common[moved[0]]
+    was, now = list(tools.was).index(key), list(tools.now).index(key)
+    return f"one of {len(tools.common)} tools moved, from place {was} to {now} (numbered from 0)"
 
 
 EditRule: TypeAlias = Callable[[BlockPair, list[Leaf]], Change | None]
