@@ -67,7 +67,7 @@ KEEP_WARM = (
     "No longer lifetime is on offer: send a small request before it ends, or accept what the pause costs."
 )
 DRIFT_BY_DESIGN = (
-    "Nothing to mend in the prompt: the provider leaves out earlier reasoning when a new user message follows, "
+    "Nothing to mend in the prompt: the provider leaves out earlier reasoning at each new user message, "
     "by design; some newer models keep it."
 )
 SPREAD_KEYS = (

@@ -12,7 +12,7 @@ from coldturn.analysis.verdicts.remedies import DRIFT_BY_DESIGN
 from coldturn.reference.prefix.model import BlockKind, Confidence, Surface
 from coldturn.reference.prefix.request import PromptRequest
 
-_COMPACTION = b'"type":"compaction"'
+_COMPACTION = b'{"type":"compaction"'
 _STEP = 128
 """Within so many tokens two estimates say the same."""
 _CLEAR_RARELY = (
@@ -86,13 +86,8 @@ def fewer_words(case: Case) -> str | None:
 
 def _compacted(case: Case) -> bool:
     """Whether a server's compaction stands in what the newer request adds."""
-    added = case.child.contents[max(len(case.parent.contents) - 1, 0) :]
-    known = {facts.digest for facts in case.parent.contents[-1].facts} if case.parent.contents else set()
-    return any(
-        _COMPACTION in facts.content[:64] and facts.digest not in known
-        for content in added
-        for facts in content.facts
-    )
+    added = case.child.blocks[len(case.parent.blocks) :]
+    return any(one.kind is not BlockKind.TEXT and one.facts.content.startswith(_COMPACTION) for one in added)
 
 
 def _truncates(request: PromptRequest) -> str | None:
