@@ -63,7 +63,7 @@ def ask(
 def test_a_new_conversation_that_reads_nothing_of_what_it_shares_is_told(
     url: str, make: Callable[..., dict[str, Any]], left: int, ttl: float
 ) -> None:
-    found = finding(ask(url, make, 0, 0, 0.0), ask(url, make, 1, 0, ttl - 10))
+    found = finding(ask(url, make, 0, 0, 0.0), ask(url, make, 1, 0, ttl / 3))
     assert (found.cause, found.verdict) == ("provider_side", Verdict.PROVIDER_SIDE_SUSPECTED)
     assert (found.zone, found.segment, found.path) == (Zone.NONE, None, None)
     assert (found.readable_estimated, found.lost_tokens_estimated) == (left, left)

@@ -181,6 +181,21 @@ def test_shares_leave_out_what_lost_nothing() -> None:
     assert row.lost_tokens_estimated == 4_992
 
 
+def test_a_chain_loses_what_the_provider_holds_of_it_too() -> None:
+    """Tools stand in front of what earlier responses keep: without them all of that is read anew."""
+    tool = {"type": "function", "name": "search", "parameters": {"type": "object"}}
+
+    def sent(text: str, whole: int, read: int, name: str, **more: object) -> Exchange:
+        body = {"model": "gpt-5.4", "instructions": "Be brief.", "input": text, **more}
+        return exchange(body, OPENAI, usage(OPENAI, whole, read), response_id=name)
+
+    first = sent(LONG, 5_020, 0, "r1", tools=[tool])
+    second = sent(LONG, 10_040, 4_992, "r2", tools=[tool], previous_response_id="r1")
+    found = finding(first, second, sent("more", 10_050, 0, "r3", previous_response_id="r2"))
+    assert (found.cause, found.readable_estimated, found.read_estimated) == ("tool_removed", 9_984, 0)
+    assert found.lost_tokens_estimated == 9_984
+
+
 def test_without_rules_bytes_alone_decide() -> None:
     was, now = edited((CHAT, chat), LONG, model="mine")
     report = reported(was, now)

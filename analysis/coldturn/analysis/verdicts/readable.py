@@ -54,7 +54,7 @@ def readable_of(case: Case, kept_bytes: int, *, earlier: bool = False) -> Readab
 def parent_tokens(case: Case) -> int:
     """Tokens of the parent's stable part: the provider's count where it stands for just that."""
     reported = case.was.input
-    whole = case.stable_bytes == case.was.bytes or (case.by_reference and case.comparison.stable)
+    whole = case.stable_bytes == case.was.bytes or case.by_reference
     if reported is not None and whole:
         return reported
     return case.tokens_estimated(case.stable_bytes)
