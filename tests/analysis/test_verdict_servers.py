@@ -75,7 +75,7 @@ def test_a_compaction_of_the_server_is_planned() -> None:
     newer = exchange(marked(body, -1), ANTHROPIC, usage(ANTHROPIC, 1_100, 0, 1_099), started=9.0)
     found = finding(older, newer)
     assert (found.cause, found.verdict) == ("compaction", Verdict.PLANNED)
-    quoted = messages(LONG, 'yes {"type":"compaction"}', "go on")
+    quoted = messages(LONG, '{"type":"compaction"} yes', "go on")
     newer = exchange(marked(quoted, -1), ANTHROPIC, usage(ANTHROPIC, 5_100, 0, 5_099), started=9.0)
     assert finding(older, newer).cause == "provider_side"
 

@@ -26,6 +26,17 @@ class Unit(NamedTuple):
     facts: BlockFacts
 
 
+_IMAGE_PARTS = (b'"type":"image"', b'{"image":{')
+"""How a result of a tool holds an image, on Messages and on Converse; quotes within its text are escaped."""
+
+
+def shows_image(kind: BlockKind, content: bytes) -> bool:
+    """Whether a block is an image, or the result of a tool that holds one."""
+    if kind is BlockKind.TOOL_RESULT:
+        return any(part in content for part in _IMAGE_PARTS)
+    return kind is BlockKind.IMAGE
+
+
 @dataclass(frozen=True, slots=True)
 class Layout:
     """A prompt cut at every segment.
@@ -38,6 +49,7 @@ class Layout:
             is used.
         block_ends: For each block the index of its last segment.
         indices: For each block its index in the request; None for one that stands in an earlier request.
+        images: Whether it shows an image, in a message or in the result of a tool.
     """
 
     units: Sequence[Unit]
@@ -46,6 +58,7 @@ class Layout:
     weights: Sequence[int]
     block_ends: Sequence[int]
     indices: Sequence[int | None]
+    images: bool = False
 
     def segment(self, index: int) -> tuple[bytes, bytes]:
         """A segment's header (of the first one of a block that has one) and its content."""

@@ -10,7 +10,7 @@ from operator import is_
 
 from xxhash import xxh3_64_intdigest
 
-from coldturn.analysis.estimates.layout import Layout, Unit, setting
+from coldturn.analysis.estimates.layout import Layout, Unit, setting, shows_image
 from coldturn.analysis.estimates.ruleset import Parameters
 from coldturn.analysis.estimates.tokens import BYTES_PER_TOKEN, BytesWeigh, Weigh
 from coldturn.reference.prefix.elements import Content
@@ -36,6 +36,7 @@ class _Cut:
 
     Attributes:
         tier_starts: Index of the first segment of the tiers system and messages.
+        image: Index of the first block that shows an image; None when none does.
         element_ends: For each element how many blocks and segments stand up to its end, and blocks of the
             request, those that do not count included.
     """
@@ -47,6 +48,7 @@ class _Cut:
     indices: list[int | None] = field(default_factory=list)
     tier_starts: list[int | None] = field(default_factory=lambda: [None, None])
     element_ends: list[tuple[int, int, int]] = field(default_factory=list)
+    image: int | None = None
 
     def up_to(self, elements: int) -> _Cut:
         """A copy of the first so many elements."""
@@ -61,6 +63,7 @@ class _Cut:
             self.indices[:units],
             [start if start is not None and start < segments else None for start in self.tier_starts],
             self.element_ends[:elements],
+            self.image if self.image is not None and self.image < units else None,
         )
 
     def add(self, unit: Unit, index: int | None, weigh: Weigh) -> None:
@@ -73,6 +76,8 @@ class _Cut:
             link = xxh3_64_intdigest(digest, link)
             self.links.append(link)
             self.weights.append(weight)
+        if self.image is None and shows_image(unit.kind, unit.facts.content):
+            self.image = len(self.units)
         self.units.append(unit)
         self.indices.append(index)
         self.block_ends.append(len(self.links) - 1)
@@ -103,7 +108,13 @@ class LayoutMaker:
         else:
             cut = self._continued(request)
         return Layout(
-            cut.units, cut.links, self._keys(request, cut), cut.weights, cut.block_ends, cut.indices
+            cut.units,
+            cut.links,
+            self._keys(request, cut),
+            cut.weights,
+            cut.block_ends,
+            cut.indices,
+            cut.image is not None,
         )
 
     def _continued(self, request: PromptRequest) -> _Cut:
@@ -235,8 +246,7 @@ def _seed(request: PromptRequest, cut: _Cut, names: Iterable[str]) -> int:
     found = []
     for name in names:
         if name == _IMAGES:
-            has = any(unit.kind is BlockKind.IMAGE for unit in cut.units)
-            value = b"1" if has else None
+            value = None if cut.image is None else b"1"
         elif name == _CITATIONS:
             value = b"1" if any(map(_is_cited, cut.units)) else None
         else:

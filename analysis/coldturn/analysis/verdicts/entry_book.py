@@ -90,12 +90,14 @@ class Places:
         refused: Why the provider would answer 400; None when it would not.
         marked: Whether it asks for any entry, refused or not.
         reasoning: Blocks of reasoning in it that a server drops later.
+        images: Whether it shows an image anywhere.
     """
 
     refused: str | None
     marked: bool
     entries: tuple[Entry, ...]
     reasoning: int = 0
+    images: bool = False
 
     @property
     def deepest(self) -> Entry | None:
@@ -190,7 +192,7 @@ class EntryBook:
         if self._parameters.strips_thinking:
             reasoning = sum(unit.kind is BlockKind.REASONING for unit in layout.units)
         marked = bool(placed.writes or placed.refused)
-        return Places(placed.refused, marked, entries, reasoning), look
+        return Places(placed.refused, marked, entries, reasoning, layout.images), look
 
     def _entries(self, layout: Layout, placed: Placed, ends: list[int]) -> Iterator[Entry]:
         for write in placed.writes:

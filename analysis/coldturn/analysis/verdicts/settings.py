@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from coldturn.analysis.estimates.layout import setting
+from coldturn.analysis.estimates.layout import setting, shows_image
 from coldturn.analysis.estimates.ruleset import Parameters, Placement
 from coldturn.analysis.verdicts.model import Case, Known, Sent
 from coldturn.reference.prefix.model import Zone
@@ -238,14 +238,17 @@ def _images(case: Case) -> Iterator[Changed]:
     """A first image, or the last one gone, where the rules say that this counts."""
     tiers = _listed(case.known.parameters, _IMAGES)
     if tiers:
-        was, now = _has_image(case.parent), _has_image(case.child)
+        was, now = (
+            _has_image(request) if sent.places is None else sent.places.images
+            for request, sent in ((case.parent, case.was), (case.child, case.now))
+        )
         if was is not now:
             yield Changed("image_toggle", "images", str(was).lower(), str(now).lower(), tiers)
 
 
 def _has_image(request: PromptRequest) -> bool:
     return any(
-        piece.kind.value == "image"
+        shows_image(piece.kind, piece.facts.content)
         for placed in request.groups
         for element in placed.elements
         for piece in element.pieces
