@@ -59,6 +59,37 @@ _STREAM: tuple[dict[str, Any], ...] = (
     _streamed(3, {"type": "text", "text": "In src."}),
 )
 
+
+def _qwen(number: int, kind: str, *parts: dict[str, Any], **more: object) -> dict[str, Any]:
+    role = "model" if kind == "assistant" else "user"
+    line = {
+        "uuid": f"u{number}",
+        "parentUuid": f"u{number - 1}" if number else None,
+        "sessionId": "s",
+        "type": kind,
+    }
+    return {
+        **line,
+        "timestamp": "2026-11-30T10:00:00Z",
+        "message": {"role": role, "parts": list(parts)},
+        **more,
+    }
+
+
+_COUNTED = {"promptTokenCount": 20, "cachedContentTokenCount": 4, "candidatesTokenCount": 3}
+_QWEN: tuple[dict[str, Any], ...] = (
+    _qwen(0, "user", {"text": "q"}),
+    _qwen(
+        1,
+        "assistant",
+        {"functionCall": {"id": "c", "name": "ls", "args": {}}},
+        model="qwen3-coder",
+        usageMetadata=_COUNTED,
+    ),
+    _qwen(2, "tool_result", {"functionResponse": {"id": "c", "name": "ls", "response": {"output": "src"}}}),
+    _qwen(3, "assistant", {"text": "In src."}, model="qwen3-coder", usageMetadata=_COUNTED),
+)
+
 EXAMPLES: tuple[Example, ...] = (
     Example(InputKind.LANGSMITH, "lines", lines(_run(2), _run(1))),
     Example(InputKind.LANGSMITH, "answer", dumped({"runs": [_run(2), _run(1)]}, 1)),
@@ -67,5 +98,6 @@ EXAMPLES: tuple[Example, ...] = (
     ),
     Example(InputKind.CLAUDE_STREAM, "lines", lines(*_STREAM)),
     Example(InputKind.CLAUDE_STREAM, "list", dumped(_STREAM)),
+    Example(InputKind.QWEN_CODE, "", lines(*_QWEN)),
     Example(InputKind.LANGCHAIN, "", lines(_BEGUN, _ENDED)),
 )

@@ -24,6 +24,7 @@ class InputKind(StrEnum):
     LANGCHAIN = "langchain"
     BEDROCK_LOG = "bedrock-log"
     PROMPT_LOG = "prompt-log"
+    QWEN_CODE = "qwen-code"
     CLAUDE_CODE = "claude-code"
     CLAUDE_STREAM = "claude-stream"
     CODEX = "codex"

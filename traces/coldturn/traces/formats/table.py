@@ -21,6 +21,7 @@ from coldturn.traces.formats import (
     otlp,
     pi,
     prompt_log,
+    qwen_code,
     requests,
     usage_table,
 )
@@ -37,6 +38,7 @@ FORMATS: tuple[Format, ...] = (
     *otlp.FORMATS,
     *bedrock_log.FORMATS,
     *prompt_log.FORMATS,
+    *qwen_code.FORMATS,
     *claude_code.FORMATS,
     *claude_stream.FORMATS,
     *codex.FORMATS,
