@@ -19,7 +19,15 @@ from coldturn.traces.usage_reply import bare_reply, bare_usage
 REQUEST_KEYS = ("request", "request_raw", "request_base64", "body")
 CALL_KEYS = ("request_params", "kwargs")
 """Under these stand the arguments of a client library's call."""
-_TIME_KEYS = ("started", "timestamp", "time", "ts")
+_SIGNS = (b'"response"', b'"usage"', b'"timestamp"')
+_OF_LOGS = frozenset({
+    "answered", "cost", "duration", "duration_ms", "end_time", "endTime", "error", "headers", "id", "kwargs",
+    "latency", "latency_ms", "method", "model_type", "outputs", "response", "response_model", "start_time",
+    "startTime", "started", "status", "status_code", "time", "timestamp", "ts", "url", "uuid",
+})  # fmt: skip
+"""What logs write beside a request's members; no request has a response, or the time that it was sent at."""
+_NO_PROMPT = ("prompt", b"null")
+_TIME_KEYS = ("started", "timestamp", "time", "ts", "start_time", "startTime")
 _YEAR_2000 = 946_684_800
 _MILLISECONDS = 100_000_000_000
 """From here on a number is no second of this millennium or the next two, and a millisecond since 1973."""
@@ -48,10 +56,7 @@ def exchange_of_object(text: bytes, *, source: str, entry: int) -> Exchange | En
     """
     kind = kind_of(text, "")
     if kind is not ExchangeKind.OTHER:
-        lacking = kind is ExchangeKind.MODEL and _lacks_roles(text)
-        return (
-            EntryError(source, entry, _NO_ROLES) if lacking else bare(text, kind, source=source, entry=entry)
-        )
+        return _body_or_more(text, kind, source=source, entry=entry)
     try:
         parts = _parts(text)
         if any(key in parts for key in REQUEST_KEYS):
@@ -68,6 +73,17 @@ def exchange_of_object(text: bytes, *, source: str, entry: int) -> Exchange | En
     return bare(text, kind, source=source, entry=entry)
 
 
+def _body_or_more(text: bytes, kind: ExchangeKind, *, source: str, entry: int) -> Exchange | EntryError:
+    """A body, or a line of a log that holds a body's members beside others."""
+    if kind is ExchangeKind.MODEL and _lacks_roles(text):
+        return EntryError(source, entry, _NO_ROLES)
+    logged = _beside(text)
+    if logged is None:
+        return bare(text, kind, source=source, entry=entry)
+    parts, body = logged
+    return _recorded(parts, body, Fidelity.CANONICAL, source=source, entry=entry)
+
+
 def _lacks_roles(text: bytes) -> bool:
     """Whether these are some library's own messages: in no format of a provider's do they all lack a role.
 
@@ -80,6 +96,29 @@ def _lacks_roles(text: bytes) -> bool:
         return bool(said) and all(one[:1] in (b"{", b"[") for one in said)
     except NotJsonError:
         return False
+
+
+def _beside(text: bytes) -> tuple[dict[str, bytes], bytes] | None:
+    """A log's line with the request's members beside the answer's, and the request alone; None for a body."""
+    if not any(sign in text for sign in _SIGNS):  # a look at each large body has to cost nothing
+        return None
+    try:
+        parts = object_parts(text)
+    except NotJsonError:
+        return None
+    usage = parts.get("usage")
+    counted = usage is not None and bare_usage(usage) is not None
+    if not counted and not any(parts.get(key, b"null") != b"null" for key in ("response", "timestamp")):
+        return None
+    settings = parts.get("kwargs", b"")
+    sent = {**parts, **(object_parts(settings) if settings[:1] == b"{" else {})}
+    kept = [
+        (key, raw) for key, raw in sent.items() if key not in _OF_LOGS and (key != "usage" or not counted)
+    ]
+    if counted and parts.get("response", b"null") == b"null":
+        parts["response"] = b'{"usage":' + parts["usage"] + b"}"
+    body = b",".join(msgspec.json.encode(key) + b":" + raw for key, raw in kept if (key, raw) != _NO_PROMPT)
+    return parts, b"{" + body + b"}"
 
 
 def _parts(text: bytes) -> dict[str, bytes]:
