@@ -121,6 +121,9 @@ BY_KIND: Mapping[str, str] = {
 AS_SENT = "Send a result or message again as it was first sent: what it says of the time was true then."
 """What to do about a time that was rendered anew in the history."""
 
+FLAGS = "Set switches of tools, such as `strict`, once per conversation, and the same in every request."
+"""What to do about tools that say the same with a switch turned."""
+
 _TIMES = frozenset({"clock_in_prefix", "date_rollover"})
 
 REMEDIES: Mapping[str, str] = MappingProxyType(
@@ -138,6 +141,8 @@ def remedy_of(cause: str, zone: Zone, kinds: tuple[str, ...] = ()) -> str | None
     """What to do about a cause where it was found, one line; None for one that has no remedy here."""
     if zone is Zone.HISTORY and cause in _TIMES:
         return AS_SENT
+    if cause == "tool_edited" and kinds == ("flag",):
+        return FLAGS
     if cause == "history_rewritten" and len(kinds) == 1 and kinds[0] in BY_KIND:
         return BY_KIND[kinds[0]]
     return REMEDIES.get(cause)

@@ -33,6 +33,9 @@ class Leaf:
 DEFER_KEYS = frozenset({"defer_loading", "deferred", "always_load", "alwaysLoad", "anthropic/alwaysLoad"})
 """Keys that say when a tool is loaded, and nothing about what it does."""
 
+_SCHEMAS = frozenset(
+    {"input_schema", "inputSchema", "output_schema", "parameters", "parametersJsonSchema", "response"}
+)
 _WRAPPERS = frozenset({"functionResponse", "function_response", "toolResult"})
 MAX_DEPTH = 100
 """Levels of nesting that are walked; no schema or argument needs more."""
@@ -111,15 +114,24 @@ def leaves(was: Json, now: Json, keys: tuple[str, ...] = ()) -> Iterator[Leaf]:
 
 
 def leaf_kind(leaf: Leaf) -> str:
-    """``path``, ``enum``, ``url``, ``text`` or, for anything but a changed string, ``schema``."""
+    """``path``, ``enum``, ``url``, ``text``, ``flag`` or, for anything else, ``schema``."""
     if "enum" in leaf.keys:
         return "enum"
+    if _is_flag(leaf):
+        return "flag"
     if not (isinstance(leaf.was, str) and isinstance(leaf.now, str)):
         return "schema"
     was, now = _tokens(leaf.was, leaf.now)
     if _URL.match(was) and _URL.match(now):
         return "url"
     return "path" if _PATH.match(was) and _PATH.match(now) else "text"
+
+
+def _is_flag(leaf: Leaf) -> bool:
+    """Whether a switch of the tool itself was turned, set or left out, such as ``strict``."""
+    values = [value for value in (leaf.was, leaf.now) if value is not None]
+    bools = bool(values) and all(isinstance(value, bool) for value in values)
+    return bools and _SCHEMAS.isdisjoint(leaf.keys)
 
 
 def _tokens(was: str, now: str) -> tuple[str, str]:

@@ -37,11 +37,30 @@ class SpanKind(StrEnum):
         return "\x00i" if self.is_id else "\x00t" if self.is_time else "\x00d"
 
 
-_MONTH = (
+_ENGLISH_MONTH = (
     r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sep(?:t(?:ember)?)?"
     r"|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)\.?"
 )
-_WEEKDAY = r"(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?"
+_MONTH = (
+    rf"(?:{_ENGLISH_MONTH}"
+    # German, French, Spanish
+    r"|(?i:januar|j\u00e4nner|februar|m\u00e4rz|mai|juni|juli|oktober|dezember"
+    r"|janvier|f\u00e9vrier|mars|avril|juin|juillet|ao\u00fbt|septembre|octobre|novembre|d\u00e9cembre"
+    r"|enero|febrero|marzo|abril|mayo|junio|julio|agosto|sep?tiembre|octubre|noviembre|diciembre))"
+)
+_WEEKDAY = (
+    r"(?:(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?"
+    r"|(?:Mon|Diens|Donners|Frei|Sams|Sonn)tag|Mittwoch|Sonnabend"
+    r"|(?i:lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche"
+    r"|lunes|martes|mi\u00e9rcoles|jueves|viernes|s\u00e1bado|domingo))"
+)
+_EAST_ASIAN = (
+    r"(?<!\d)(?:\d{4}\s?[\u5e74\ub144]\s?)?\d{1,2}\s?[\u6708\uc6d4]\s?\d{1,2}\s?[\u65e5\u53f7\uc77c]"
+    r"|(?<!\d)\d{4}\s?[\u5e74\ub144]\s?\d{1,2}\s?[\u6708\uc6d4]"
+    r"|(?:\u661f\u671f|\u5468|\u793c\u62dc)[\u4e00\u4e8c\u4e09\u56db\u4e94\u516d\u65e5\u5929]"
+    r"|[\u6708\u706b\u6c34\u6728\u91d1\u571f\u65e5]\u66dc\u65e5?|[\uc6d4\ud654\uc218\ubaa9\uae08\ud1a0\uc77c]\uc694\uc77c"
+)
+"""Dates with the signs for year, month and day, and days of the week, in Chinese, Japanese and Korean."""
 _DAY = r"(?:3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?"
 _ZONE = r"(?:\s?(?:Z|UTC|GMT|[+-]\d\d:?\d\d)(?![\w:]))?"
 
@@ -57,8 +76,10 @@ _PATTERN = re.compile(
               | (?<![\w.])(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?=T\d|(?!\w))
               | (?<![\d./-])\d{{1,2}}(?P<dmy>[-/.])\d{{1,2}}(?P=dmy)\d{{4}}(?!\d)
               | (?<![\d/])\d{{1,2}}/\d{{1,2}}/\d{{2}}(?![\d/])
-              | (?<!\w){_MONTH}\s+{_DAY}(?:,?\s+\d{{4}})?(?!\w)
-              | (?<!\w){_DAY}(?:\s+of)?\s+{_MONTH}(?:,?\s+\d{{4}})?(?!\w)
+              | (?<!\w){_ENGLISH_MONTH}\s+{_DAY}(?:,?\s+\d{{4}})?(?!\w)
+              | (?<!\w){_DAY}(?:\.|er|\u00ba)?(?:\s+(?:of|de))?\s+{_MONTH}(?:,?\s+(?:del?\s+)?\d{{4}})?(?!\w)
+              | (?<!\w){_MONTH}(?:\s+del?)?\s+(?:19|20)\d\d(?!\w)
+              | {_EAST_ASIAN}
               | (?<!\w){_WEEKDAY}(?!\w) )
     | (?P<clock> (?:(?<=\dT)|(?<![\w:.]))(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-6]\d(?:[.,]\d{{1,9}})?)?
                  (?:\s?[AaPp]\.?[Mm](?!\w)\.?)?{_ZONE}(?!\d|:\d)

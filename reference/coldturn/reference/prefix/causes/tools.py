@@ -10,6 +10,7 @@ from typing import TypeAlias
 from coldturn.reference.prefix.blocks import Blocks
 from coldturn.reference.prefix.causes.align import displaced
 from coldturn.reference.prefix.causes.change import BlockPair, Change, Pair, at, merge
+from coldturn.reference.prefix.causes.namespaces import namespace_change
 from coldturn.reference.prefix.causes.promotion import Promotions
 from coldturn.reference.prefix.causes.schema import DEFER_KEYS, Leaf, leaf_kind, leaves, parse
 from coldturn.reference.prefix.causes.texts import typed_reason
@@ -187,7 +188,7 @@ def _edit(block: BlockPair, name: str) -> Change:
     was, now = parse(block.was.facts.content), parse(block.now.facts.content)
     found = list(leaves(was, now))
     change = next(made for rule in _EDIT_RULES if (made := rule(block, found)) is not None)
-    return replace(change, names=(name,), group="tools")
+    return replace(change, names=change.names or (name,), group="tools")
 
 
 def _key_order(block: BlockPair, found: list[Leaf]) -> Change | None:
@@ -224,7 +225,7 @@ def _plain_edit(block: BlockPair, found: list[Leaf]) -> Change:
     return block.change("tool_edited", kinds=kinds) if found else block.change("unknown")
 
 
-_EDIT_RULES: tuple[EditRule, ...] = (_key_order, _defer_flip, _typed, _plain_edit)
+_EDIT_RULES: tuple[EditRule, ...] = (_key_order, _defer_flip, _typed, namespace_change, _plain_edit)
 
 
 def _single_flip(tools: _Tools, change: Change) -> Change:
