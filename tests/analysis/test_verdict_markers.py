@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -102,6 +103,20 @@ def test_too_many_markers_are_named_where_a_gateway_answers_and_keeps_nothing() 
             exchange(five(*texts, "e", "f"), ANTHROPIC, usage(ANTHROPIC, 5_006, read, written), started=9.0),
         ]
         assert [one.cause for one in findings(*log)] == ([cause] if cause else [])
+
+
+@pytest.mark.parametrize(
+    ("places", "marker", "cause"), [(range(5), MARK, "too_many_markers"), ((2,), HOUR, "ttl_order")]
+)
+def test_a_request_that_is_refused_for_its_markers(
+    places: Iterable[int], marker: dict[str, str], cause: str
+) -> None:
+    first = exchange(marked(messages(LONG), 0), ANTHROPIC, usage(ANTHROPIC, 5_000, 0, 5_000), started=0.0)
+    body = marked(marked(messages(LONG, "a", "b", "c", "d"), *places, marker=marker), 0)
+    found = finding(first, exchange(body, ANTHROPIC, status=400, started=9.0))
+    assert (found.cause, found.verdict, found.lost_tokens_estimated) == (cause, Verdict.BROKEN, 0)
+    assert "the server answered 400" in (found.evidence or "")
+    assert findings(first, exchange(body, ANTHROPIC, status=529, started=9.0)) == []
 
 
 @pytest.mark.parametrize(("pause", "cause"), [(240.0, "provider_side"), (420.0, "ttl_expired")])

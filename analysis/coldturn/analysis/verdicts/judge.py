@@ -24,6 +24,7 @@ from coldturn.analysis.verdicts.earlier import Beginnings, Earlier, own_cache
 from coldturn.analysis.verdicts.entry_book import EntryBook, Look, longest_lifetimes
 from coldturn.analysis.verdicts.image_detail import told_by_detail
 from coldturn.analysis.verdicts.model import Case, Known, Sent, Thresholds
+from coldturn.analysis.verdicts.refusals import refused_for_markers
 from coldturn.analysis.verdicts.rulebook import Rulebook
 from coldturn.analysis.verdicts.serving import upstream_of
 from coldturn.analysis.verdicts.settings import are_equal
@@ -159,7 +160,9 @@ class Judge:
             return found
         plain = was.naming is None and observed.sent.naming is None
         if plain and (was.refused or observed.sent.refused):
-            return _unpaid(found, NEWER_REFUSED if observed.sent.refused else OLDER_REFUSED)
+            status = observed.exchange.status
+            wrong = refused_for_markers(observed.request, observed.sent, status, found, options)
+            return wrong or _unpaid(found, NEWER_REFUSED if observed.sent.refused else OLDER_REFUSED)
         if plain and found is None and comparison.stable and _says_nothing(observed, parent, was):
             self._repeats(observed.sent)
             return None

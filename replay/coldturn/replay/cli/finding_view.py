@@ -36,7 +36,7 @@ WORDS = {
 }
 MEANINGS = {
     Verdict.UNKNOWN: "something came between that the recording does not explain",
-    Verdict.BROKEN_HARMLESS: "nothing was lost that could have been read",
+    Verdict.BROKEN_HARMLESS: "nothing was lost that a cache held",
     Verdict.PLANNED: "meant to be, and fails no check",
     Verdict.PROVIDER_SIDE_SUSPECTED: "the prompt is intact, and the reported usage shows a miss",
     Verdict.TTL_SUSPECTED: "the prompt is intact, and the times say that its entry had expired",
