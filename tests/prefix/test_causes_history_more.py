@@ -180,6 +180,17 @@ class TestJoined:
         assert broken(surface, before, after).cause == "message_merge"
         assert broken(surface, after[:-1], [*before, Assistant("done")]).cause == "message_merge"
 
+    def test_the_boundary_is_shown(self, surface: Surface) -> None:
+        joined: list[Item] = [User(self.ONE + self.TWO), Assistant(ANSWER)]
+        apart: list[Item] = [User(self.ONE), User(self.TWO), Assistant(ANSWER)]
+        for before, after, shows in ((apart, joined, "was"), (joined, apart, "now")):
+            found = broken(surface, before, [*after, User("next")])
+            texts = {"was": found.was, "now": found.now}
+            changed = {"was": found.was_changed, "now": found.now_changed}[shows]
+            assert '"role":"user"' in texts.pop(shows)
+            assert changed
+            assert "role" not in texts.popitem()[1]
+
     @pytest.mark.parametrize("later", LATER)
     def test_two_messages_as_two_parts_of_one(self, surface: Surface, later: list[Item]) -> None:
         before: list[Item] = [User(self.ONE), User(self.TWO)]
@@ -377,6 +388,15 @@ class TestOtherConversations:
         found = self.compared(surface, before, after, kept=(0, 1, 2), systems=self.CLOCKS).first
         assert found is not None
         assert (found.cause, found.harmless, found.later) == ("clock_in_prefix", False, ())
+
+    def test_nor_are_thoughts_of_the_other_one_stripped(self, surface: Surface) -> None:
+        rest: list[Item] = [Assistant(ANSWER, thought="Let me see what it says there."), User("next")]
+        for kept, systems in (((0, 1, 2), self.CLOCKS), ((1,), (PADDING, PADDING))):
+            found = self.compared(
+                surface, [self.FIRST, *rest], [self.OTHER], kept=kept, systems=systems
+            ).first
+            assert found is not None
+            assert (found.harmless, found.later) == (len(kept) == 1, ())
 
     def test_in_front_of_a_rewritten_history_it_does_not(self, surface: Surface) -> None:
         rest: list[Item] = [Assistant(ANSWER), User("next")]

@@ -96,16 +96,17 @@ def _with_fewer_tools(pair: Pair, changes: Sequence[Change]) -> str | None:
 
     None where anything else changed, or where the helper goes on with what was said: that is paid for again.
     """
-    *_, last = changes
     rest = {change.cause for change in changes if change.zone is not Zone.HISTORY}
-    if last.zone is not Zone.HISTORY or rest - _FEWER_TOOLS or _of_history(changes) - _ANOTHERS:
+    if rest - _FEWER_TOOLS or not _is_anothers(c for c in changes if c.zone is Zone.HISTORY):
         return None
     was, now = _histories(pair)
     return None if _goes_on(was, now) or _shares(was, now, 0) else NEW_CONVERSATION
 
 
-def _of_history(changes: Iterable[Change]) -> set[str]:
-    return {change.cause for change in changes if change.zone is Zone.HISTORY}
+def _is_anothers(changes: Iterable[Change]) -> bool:
+    """Whether changes in the history show no more than that other messages stand there."""
+    causes = {change.cause for change in changes}
+    return not causes.isdisjoint(_ANOTHERS) and causes <= {*_ANOTHERS, "thinking_stripped"}
 
 
 def without_another_conversations(pair: Pair, changes: Sequence[Change]) -> Sequence[Change]:
@@ -115,7 +116,7 @@ def without_another_conversations(pair: Pair, changes: Sequence[Change]) -> Sequ
     a branch, and harmless.
     """
     later = [change for change in changes[1:] if change.zone is Zone.HISTORY]
-    if changes[0].zone is Zone.HISTORY or not later or _of_history(later) - _ANOTHERS:
+    if changes[0].zone is Zone.HISTORY or not _is_anothers(later):
         return changes
     if any(not EVIDENT.isdisjoint(change.kinds) for change in later) or _is_repeated_from(pair, later[0]):
         return changes

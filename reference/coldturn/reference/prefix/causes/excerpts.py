@@ -143,10 +143,27 @@ def _in_contents(look: _Look, offset: int) -> _Sides:
     now = look.child.blocks[look.index].facts.content
     if not was or not now:
         return sides
+    if (inside == len(was)) != (inside == len(now)) and _is_alike(sides):
+        return _with_boundary(look, sides, ended=inside == len(was))
     tail = common_suffix(was, now, min(len(was), len(now)) - inside)
     behind = _character_end(was, len(was) - tail)
     rest = behind - inside, behind - inside + len(now) - len(was)
     return replace(sides, rest=rest) if max(rest) <= look.size else sides
+
+
+def _is_alike(sides: _Sides) -> bool:
+    """Whether both go on alike as far as is shown, so that nothing but a boundary differs there."""
+    shown = min(len(sides.was), len(sides.now), CONTEXT // 2)
+    return 0 < shown <= common_prefix(sides.was, sides.now)
+
+
+def _with_boundary(look: _Look, sides: _Sides, *, ended: bool) -> _Sides:
+    """The header of what begins there in the request whose block ended; the older one's if `ended`."""
+    blocks = (look.parent if ended else look.child).blocks
+    header = blocks[look.index + 1].facts.header
+    if ended:
+        return replace(sides, was=header + sides.was)
+    return replace(sides, now=header + sides.now)
 
 
 def _cut(sides: _Sides) -> _Sides:
