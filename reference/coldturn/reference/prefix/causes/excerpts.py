@@ -188,13 +188,18 @@ def changed_spans(was: str, now: str, shown: int, rest: tuple[int, int] | None =
     old: list[tuple[int, int]] = []
     new: list[tuple[int, int]] = []
     for was_from, was_to, now_from, now_to in _edits(was, now, shown, rest):
-        old += _span(was_from, was_to, min(shown, len(was)))
-        new += _span(now_from, now_to, min(shown, len(now)))
+        _add(old, was_from, min(was_to, shown))
+        _add(new, now_from, min(now_to, shown))
     return tuple(old), tuple(new)
 
 
-def _span(start: int, end: int, limit: int) -> list[tuple[int, int]]:
-    return [(start, min(end, limit))] if start < min(end, limit) else []
+def _add(spans: list[tuple[int, int]], start: int, end: int) -> None:
+    """Add a span, joined to the last one where that ends at its start."""
+    if start >= end:
+        return
+    if spans and spans[-1][1] == start:
+        start, _ = spans.pop()
+    spans.append((start, end))
 
 
 def _edits(
