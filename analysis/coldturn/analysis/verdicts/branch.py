@@ -13,15 +13,12 @@ from coldturn.analysis.breaks.pair import PairOptions
 from coldturn.analysis.estimates.ruleset import EntryModel
 from coldturn.analysis.verdicts.findings import beside_text, placeless
 from coldturn.analysis.verdicts.model import Case, Named, tokens_words
-from coldturn.analysis.verdicts.readable import alive_tokens, readable_of
+from coldturn.analysis.verdicts.readable import LEAST, alive_tokens, readable_of
 from coldturn.analysis.verdicts.serving import serving_causes
 from coldturn.analysis.verdicts.settings import changed_settings, kept_bytes
 from coldturn.analysis.verdicts.timing import timing_causes, with_unread
 from coldturn.reference.prefix.model import Confidence, Zone
 from coldturn.reference.tokens import EstimatedTokens
-
-LEAST = 128
-"""Tokens below which a miss that a rule explains is no matter."""
 
 
 def of_branch(case: Case, text: Finding, options: PairOptions) -> Finding:

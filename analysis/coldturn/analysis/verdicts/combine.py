@@ -8,12 +8,12 @@ from coldturn.analysis.breaks.findings import Beside, Finding, Verdict
 from coldturn.analysis.breaks.pair import UNKNOWN_CAUSE, PairOptions
 from coldturn.analysis.estimates.prices import MILLION, day_of, lost_multiple, price_of
 from coldturn.analysis.estimates.ruleset import EntryModel
-from coldturn.analysis.verdicts.findings import beside, beside_text, placeless
+from coldturn.analysis.verdicts.findings import beside, beside_text, placeless, with_figures
 from coldturn.analysis.verdicts.model import Case, Named, tokens_words
 from coldturn.analysis.verdicts.placement import placement_causes
 from coldturn.analysis.verdicts.readable import (
+    LEAST,
     Readable,
-    earlier_bytes,
     nothing_yet,
     parent_tokens,
     readable_of,
@@ -21,11 +21,12 @@ from coldturn.analysis.verdicts.readable import (
 from coldturn.analysis.verdicts.reasoning import loses_reasoning
 from coldturn.analysis.verdicts.reports import by_reports
 from coldturn.analysis.verdicts.serving import serving_causes
-from coldturn.analysis.verdicts.settings import Changed, changed_settings, kept_bytes
+from coldturn.analysis.verdicts.setting_causes import of_settings, settings_causes
+from coldturn.analysis.verdicts.settings import Changed, changed_settings
 from coldturn.analysis.verdicts.timing import timing_causes, with_unread
 from coldturn.analysis.verdicts.unjudged import unjudged_settings
 from coldturn.reference.prefix.model import Confidence, Zone
-from coldturn.reference.tokens import EstimatedTokens, estimate_tokens
+from coldturn.reference.tokens import EstimatedTokens
 
 _BY_TIME = frozenset({"ttl_expired", "ttl_downgraded", "concurrent_cold"})
 """Causes by which nothing is read, though the entry was written and is looked at."""
@@ -33,8 +34,6 @@ _WITHIN_A_STEP = (
     "by these estimates as many steps of the rules can still be read, so nothing is lost by them; "
     "only reported usage can show it"
 )
-_LEAST = 128
-"""Tokens below which a miss that a rule explains is no matter."""
 
 
 def combined(
@@ -48,7 +47,7 @@ def combined(
         options: What a finding carries.
         started: When the newer one was sent, for dated prices.
     """
-    settings = _settings(case)
+    settings = settings_causes(case)
     if text is None or text.verdict is Verdict.BROKEN_HARMLESS:
         other = _without_text(case, settings, options)
         found = _first_of(text, other)
@@ -67,43 +66,19 @@ def _first_of(text: Finding | None, other: Finding | None) -> Finding | None:
     return replace(other, alongside=(*other.alongside, beside_text(text)))
 
 
-def _settings(case: Case) -> list[tuple[Changed, Named]]:
-    """Changed settings that take something from the cache by the rules."""
-    return [(one, _named(case, one)) for one in changed_settings(case) if one.tiers]
-
-
-def _named(case: Case, changed: Changed) -> Named:
-    tiers = changed.tiers or ()
-    lost = max(min(case.stable_bytes, case.child.content_bytes) - kept_bytes(case.child, tiers), 0)
-    known = case.known.rules
-    by = f"by the rules {known.name}" if known is not None else "no cache rules are known for this model"
-    evidence = f"{changed.key} differs: {', '.join(tiers)} lost ({by})"
-    return Named(
-        changed.cause,
-        Verdict.BROKEN,
-        Confidence.OBSERVED,
-        evidence,
-        tiers=tiers,
-        keys=(changed.key,),
-        was=changed.was,
-        now=changed.now,
-        lost_bytes=lost,
-    )
-
-
 def _with_text(case: Case, text: Finding, settings: list[tuple[Changed, Named]]) -> Finding:
     """A text break: what it cost by the entry model, and what else would have cost the same."""
     readable = readable_of(case, case.text_offset, earlier=True)
     besides = [named for _, named in settings]
     besides += placement_causes(case)
-    if readable is not None and readable.whole_estimated >= _LEAST:
+    if readable is not None and readable.whole_estimated >= LEAST:
         besides += timing_causes(case)
     found = replace(
         text,
         alongside=(*text.alongside, *(beside(one) for one in besides)),
         reasoning_invalidated=loses_reasoning(case),
     )
-    found = _reported(case, found, readable)
+    found = with_figures(case, found, readable)
     return found if readable is None else _weighed(case, found, readable)
 
 
@@ -153,12 +128,12 @@ def _without_text(case: Case, settings: list[tuple[Changed, Named]], options: Pa
     """The text is intact: settings first, then markers, times, and who served it."""
     read = case.now.usage.read
     if settings:
-        return _of_settings(case, settings, options)
+        return of_settings(case, settings, options)
     if (case.now.is_plain and case.gap is None) or case.was.refused or case.now.refused:
         return None
     readable = by_reports(case, _at_least_as_before(case, readable_of(case, case.stable_bytes)))
     whole = EstimatedTokens(0) if readable is None else readable.whole_estimated
-    causes = [*placement_causes(case), *(timing_causes(case) if whole >= _LEAST else ())]
+    causes = [*placement_causes(case), *(timing_causes(case) if whole >= LEAST else ())]
     if not causes or (read is not None and _was_read(read, whole, causes)):
         return _unexplained(case, readable, options)
     first, *others = causes
@@ -181,7 +156,7 @@ def _was_read(read: int, whole: int, causes: list[Named]) -> bool:
     if causes[0].cause == "breakpoint_missing" and not causes[0].counts:
         # What stands behind the last marker shows in no report of what stands in front of it.
         return False
-    return whole - read <= max(_LEAST, whole // 20)
+    return whole - read <= max(LEAST, whole // 20)
 
 
 def _told(
@@ -195,7 +170,7 @@ def _told(
     lost = _lost_estimated(case, first, readable)
     found = placeless(case.child.labels.turn, first, zone, lost, options)
     found = replace(found, alongside=tuple(beside(one) for one in others))
-    found = _reported(case, found, readable)
+    found = with_figures(case, found, readable)
     if first.cause in _BY_TIME:
         found = replace(found, read_estimated=EstimatedTokens(0))
     return found
@@ -216,7 +191,7 @@ def _unexplained(case: Case, readable: Readable | None, options: PairOptions) ->
         return None
     unknown = unjudged_settings(case)
     if not case.thresholds.exceeded(readable.whole_estimated - read, readable.whole_estimated):
-        case.cleared.update(one.key for one in unknown if readable.whole_estimated >= _LEAST)
+        case.cleared.update(one.key for one in unknown if readable.whole_estimated >= LEAST)
         return None
     suspects = [one for one in changed_settings(case) if one.tiers is None]
     suspects += [one for one in unknown if one.key not in case.cleared]
@@ -244,60 +219,6 @@ def _suspected(changed: Changed, read: int, readable: int) -> Named:
         keys=(changed.key,),
         was=changed.was,
         now=changed.now,
-    )
-
-
-def _of_settings(case: Case, settings: list[tuple[Changed, Named]], options: PairOptions) -> Finding | None:
-    changed, first = settings[0]
-    others = tuple(beside(named) for _, named in settings[1:])
-    kept = kept_bytes(case.child, changed.tiers or ())
-    readable = readable_of(case, kept, earlier=True)
-    first = _went_back(case, first, kept, readable)
-    read = case.now.usage.read
-    lost = estimate_tokens(first.lost_bytes) if readable is None else readable.lost_estimated
-    if readable is not None and not readable.whole_estimated:
-        first = replace(
-            first, verdict=Verdict.BROKEN_HARMLESS, evidence=f"{first.evidence}; nothing was kept"
-        )
-    elif readable is not None and not readable.lost_estimated:
-        return None
-    elif readable is not None and read is not None and _nearly_all(readable, read):
-        told = f"{first.evidence}; the provider read {tokens_words(read)} all the same"
-        first = replace(first, verdict=Verdict.BROKEN_HARMLESS, evidence=told)
-        lost = EstimatedTokens(0)
-    found = placeless(case.child.labels.turn, first, Zone.SETTINGS, lost, options)
-    return _reported(case, replace(found, alongside=others), readable)
-
-
-def _nearly_all(readable: Readable, read: int) -> bool:
-    """Whether so little of what a setting takes was not read that it took nothing."""
-    return readable.whole_estimated - read <= min(
-        max(_LEAST, readable.lost_estimated // 20), readable.lost_estimated // 2
-    )
-
-
-def _went_back(case: Case, named: Named, kept: int, readable: Readable | None) -> Named:
-    """With what is left where an earlier request had the same settings: lost is what came since."""
-    alone = readable_of(case, kept)
-    if alone is None or readable is None or readable.left_estimated <= alone.left_estimated:
-        return named
-    evidence = (
-        f"{named.evidence}; an earlier request with the same settings left "
-        f"{tokens_words(readable.left_estimated)} that can still be read (estimated)"
-    )
-    size = min(case.stable_bytes, case.child.content_bytes)
-    return replace(named, evidence=evidence, lost_bytes=max(size - max(kept, earlier_bytes(case)), 0))
-
-
-def _reported(case: Case, found: Finding, readable: Readable | None) -> Finding:
-    """With the figures that were looked at."""
-    rules = case.known.rules
-    return replace(
-        found,
-        rules=None if rules is None or readable is None else rules.name,
-        readable_estimated=None if readable is None else readable.whole_estimated,
-        read_estimated=None if readable is None else readable.left_estimated,
-        read_reported=case.now.usage.read,
     )
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from coldturn.analysis.breaks.findings import Beside, Finding, Verdict
 from coldturn.analysis.breaks.pair import UNKNOWN_CAUSE, PairOptions, anchor_of
-from coldturn.analysis.verdicts.model import Named
+from coldturn.analysis.verdicts.model import Case, Named
+from coldturn.analysis.verdicts.readable import Readable
 from coldturn.analysis.verdicts.remedies import ALL_REMEDIES
 from coldturn.reference.prefix.model import Zone
 from coldturn.reference.prefix.secrets import blotted_text
 from coldturn.reference.tokens import EstimatedTokens
 
 _REMEDY_OF_UNKNOWN = "Record whole requests with their times (coldturn record proxy): they show the reason."
-
 _REMEDY_OF_SETTING = "Keep this setting for a conversation, and see whether the miss stays away."
 
 
@@ -76,3 +78,21 @@ def beside_text(found: Finding) -> Beside:
 
 def _cut(value: str | None, options: PairOptions) -> str | None:
     return None if value is None else blotted_text(value)[: options.context]
+
+
+def with_figures(case: Case, found: Finding, readable: Readable | None) -> Finding:
+    """A finding with the figures that were looked at.
+
+    Args:
+        case: The pair.
+        found: Its finding.
+        readable: What could have been read; None where no rules tell.
+    """
+    rules = case.known.rules
+    return replace(
+        found,
+        rules=None if rules is None or readable is None else rules.name,
+        readable_estimated=None if readable is None else readable.whole_estimated,
+        read_estimated=None if readable is None else readable.left_estimated,
+        read_reported=case.now.usage.read,
+    )

@@ -8,6 +8,9 @@ from coldturn.analysis.estimates.ruleset import EntryModel
 from coldturn.analysis.verdicts.model import Case, Sent
 from coldturn.reference.tokens import EstimatedTokens
 
+LEAST = 128
+"""Tokens below which a miss that a rule explains is no matter."""
+
 
 @dataclass(frozen=True, slots=True)
 class Readable:
