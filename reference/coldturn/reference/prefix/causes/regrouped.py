@@ -21,13 +21,14 @@ def reordered(history: History) -> Change | None:
     first, last = history.found[0], history.found[-1]
     was = history.was[first.was_start : last.was_end]
     now = [index for index in history.now[first.now_start : last.now_end] if index not in history.appended]
-    if len(was) > len(now):
+    ahead = len(was) > len(now)
+    if ahead:
         # What the parent had last was found further ahead: what seems lost may stand behind it.
         was = history.was[first.was_start :]
         now = history.now[first.now_start : first.now_start + len(was)]
-        if _is_said_elsewhere(history):
-            return None
-    return exchanged(history, was, now, "message_block_reorder") if _is_permuted(history, was, now) else None
+    if not _is_permuted(history, was, now) or (ahead and _is_said_elsewhere(history)):
+        return None
+    return exchanged(history, was, now, "message_block_reorder")
 
 
 def _is_said_elsewhere(history: History) -> bool:
@@ -40,32 +41,23 @@ def _is_said_elsewhere(history: History) -> bool:
 def _is_permuted(history: History, was: Sequence[int], now: Sequence[int]) -> bool:
     if len(was) != len(now):
         return False
+    old, new = at(history.pair.was, was), at(history.pair.now, now)
     # Most blocks agree to the header: only the others are made.
-    parent, child = history.pair.was, history.pair.now
-    old = _beyond([(parent[index], index) for index in was], Counter(child[index] for index in now))
-    new = _beyond([(child[index], index) for index in now], Counter(parent[index] for index in was))
-    if not old and not new:
-        return True
-    said = Counter(_said(history.parent_block(index)) for index in old)
-    if said != Counter(_said(history.child_block(index)) for index in new):
+    unlike = set(old) ^ set(new)
+    lost = (history.parent_block(index) for index, digest in zip(was, old, strict=True) if digest in unlike)
+    came = (history.child_block(index) for index, digest in zip(now, new, strict=True) if digest in unlike)
+    if Counter(map(_said, lost)) != Counter(map(_said, came)):
+        return False
+    if Counter(one for one in old if one not in unlike) != Counter(one for one in new if one not in unlike):
         return False
     places = zip(was, now, strict=True)
-    return any(_said(history.parent_block(a)) != _said(history.child_block(b)) for a, b in places)
+    return not unlike or any(
+        _said(history.parent_block(one)) != _said(history.child_block(other)) for one, other in places
+    )
 
 
 def _said(block: Block) -> tuple[BlockKind, bytes]:
     return block.kind, block.facts.content
-
-
-def _beyond(indices: Iterable[tuple[bytes, int]], known: Counter[bytes]) -> list[int]:
-    """The indices whose digest is not among the known ones, each of which stands for one."""
-    left: list[int] = []
-    for digest, index in indices:
-        if known[digest]:
-            known[digest] -= 1
-        else:
-            left.append(index)
-    return left
 
 
 def merged(history: History, gap: Gap) -> Change | None:
