@@ -116,3 +116,9 @@ def test_what_people_have_and_is_not_read_is_told_a_way(content: bytes, seen: st
 )
 def test_a_list_of_anything_is_a_list(content: bytes) -> None:
     assert sniffing.head_of(io.BytesIO(content), "input").layout is Layout.LIST
+
+
+def test_another_programs_document_with_a_version_is_no_recording() -> None:
+    content = json.dumps({"version": 2, "metadata": {"a": 1}, "samples": []}, indent=2).encode()
+    with pytest.raises(UnrecognisedInputError, match="version, metadata, samples"):
+        list(read_records(content, name="input"))

@@ -27,7 +27,7 @@ def _is_recording(head: Head) -> bool:
     if head.layout not in (Layout.LINES, Layout.OBJECT):
         return False
     lines = head.layout is Layout.LINES and "response" in head.keys
-    return _is_header(head.keys) or (lines and _is_interaction(head))
+    return _is_header(head) or (lines and _is_interaction(head))
 
 
 def _is_json(head: Head) -> bool:
@@ -36,11 +36,11 @@ def _is_json(head: Head) -> bool:
     return "interactions" in head.keys or _is_interaction(head)
 
 
-def _is_header(keys: frozenset[str]) -> bool:
+def _is_header(head: Head) -> bool:
     """Whether this is the first line of a recording of ours."""
-    if {"request", "interactions"} & keys:
+    if {"request", "interactions"} & head.keys:
         return False
-    return "coldturn" in keys or {"version", "metadata"} <= keys
+    return "coldturn" in head.keys or ("version" in head.keys and b'"coldturn"' in head.member("metadata"))
 
 
 def _is_interaction(head: Head) -> bool:
