@@ -11,7 +11,7 @@ from coldturn.reference.prefix.model import Fidelity, Surface
 from coldturn.replay.cli.summary_view import summary
 
 ESTIMATE = "no finding accounts for the rest"
-BYTES_ALONE = "no cache rules for some-model: judged by bytes alone"
+BYTES_ALONE = "no cache rules for some-model: judged by bytes and reported reads"
 
 
 def lineage(

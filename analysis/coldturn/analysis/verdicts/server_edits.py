@@ -50,18 +50,15 @@ def left_out(case: Case, read: int, report: str) -> Named | None:
         read: Tokens that the provider reported as read.
         report: The same in words, beside what could have been read.
     """
-    fewer = fewer_words(case)
-    if _reasoning_ends(case) and (fewer or _stops_at_reasoning(case, read)):
-        evidence = (
-            f"{report}; a new user message follows, and the provider leaves out the reasoning before it"
-        )
-        evidence += f": {fewer}" if fewer else ""
+    fewer, by_design = fewer_words(case), _drops_by_design(case)
+    if _reasoning_ends(case) and (fewer or (by_design and _stops_at_reasoning(case, read))):
+        evidence = f"{report}; a new user message follows, and the reasoning before it is left out"
         return Named(
             "template_history_drift",
             Verdict.PROVIDER_SIDE_SUSPECTED,
             Confidence.INFERRED,
-            evidence,
-            remedy=DRIFT_BY_DESIGN,
+            f"{evidence}: {fewer}" if fewer else evidence,
+            remedy=DRIFT_BY_DESIGN if by_design else None,
         )
     if fewer is None:
         return None
@@ -96,20 +93,24 @@ def _truncates(request: PromptRequest) -> str | None:
     return None if value in (None, b'"disabled"') else "truncation is set to auto"
 
 
+def _drops_by_design(case: Case) -> bool:
+    """Whether the provider itself says that it drops the reasoning of earlier turns."""
+    return case.known.provider == "openai" and case.child.surface is Surface.RESPONSES
+
+
 def _reasoning_ends(case: Case) -> bool:
-    """Whether OpenAI drops reasoning here: it stood in the latest turn, and a new user message ends that."""
-    rules = case.known.rules
-    if rules is None or rules.provider != "openai" or case.child.surface is not Surface.RESPONSES:
-        return False
+    """Whether reasoning stood in the latest turn, and a new user message ends that."""
     behind = case.child.blocks[len(case.parent.blocks) :]
-    return _first_reasoning(case.parent) is not None and any(one.role == "user" for one in behind)
+    return _first_reasoning(case.parent) is not None and any(
+        one.role == "user" and one.kind is not BlockKind.TOOL_RESULT for one in behind
+    )
 
 
 def _first_reasoning(request: PromptRequest) -> int | None:
     """Content bytes in front of the first reasoning behind the last user message; None when there is none."""
     total, found = 0, None
     for block in request.blocks:
-        if block.role == "user":
+        if block.role == "user" and block.kind is not BlockKind.TOOL_RESULT:
             found = None
         elif block.kind is BlockKind.REASONING and found is None:
             found = total

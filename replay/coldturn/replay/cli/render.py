@@ -73,7 +73,7 @@ def _heading(lineage: LineageReport, *, first: bool) -> Text:
     if lineage.fidelity.value != "wire":
         parts.append(f"fidelity {lineage.fidelity.value}")
     if lineage.surface is not None and lineage.rules is None:
-        parts.append("no cache rules known, judged by bytes alone (--rules NAME chooses some)")
+        parts.append("no cache rules known, judged by bytes and reported reads (--rules NAME chooses some)")
     tokens = lineage.tokens
     if tokens.input_reported and tokens.read_reported is not None:
         parts.append(f"{format_rate(tokens.read_reported, tokens.input_reported)} read (reported)")

@@ -116,8 +116,7 @@ def _unjudged(report: Report) -> Iterator[Text]:
     for model in dict.fromkeys(lineage.model or "these requests" for lineage in silent):
         yield Text("  ").append(
             shown_line(
-                f"no cache rules for {model}: judged by bytes alone, without the reported usage "
-                "(--rules NAME chooses some)"
+                f"no cache rules for {model}: judged by bytes and reported reads (--rules NAME chooses some)"
             )
         )
 
