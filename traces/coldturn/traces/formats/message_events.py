@@ -20,7 +20,7 @@ from coldturn.traces.formats.genai_content import messages_in
 from coldturn.traces.formats.spans import MESSAGE_EVENT, Event, Span
 
 _LOGS = (b'"logRecords"', b'"log_records"')
-_STEP = 1_048_576
+_STEP = 65_536
 _CHOICE = "gen_ai.choice"
 _ALONE = {"gen_ai.operation.name": "chat"}
 """What a call is whose span is not there: these events are written for chats only."""
