@@ -90,6 +90,35 @@ _QWEN: tuple[dict[str, Any], ...] = (
     _qwen(3, "assistant", {"text": "In src."}, model="qwen3-coder", usageMetadata=_COUNTED),
 )
 
+
+_BODY = {"model": "gpt-5.5", "messages": [{"role": "user", "content": "q"}]}
+_ANSWER = {"choices": [], "usage": {"prompt_tokens": 20, "completion_tokens": 3}}
+
+
+def _helicone(number: int) -> dict[str, Any]:
+    return {
+        "request_id": f"r{number}",
+        "request_created_at": f"2026-11-30T10:00:{number:02}Z",
+        "request_path": "https://api.openai.com/v1/chat/completions",
+        "request_body": _BODY,
+        "response_body": _ANSWER,
+    }
+
+
+def _inspect() -> dict[str, Any]:
+    moment = "2026-11-30T10:00:00Z"
+    call = {
+        "request": {"model": "gpt-5.5"},
+        "call_refs": [[0, 1]],
+        "call_key": "messages",
+        "response": _ANSWER,
+    }
+    event = {"event": "model", "model": "openai/gpt-5.5", "timestamp": moment, "call": call}
+    shared = {"calls": [{"role": "user", "content": "attachment://a"}]}
+    sample = {"id": 1, "epoch": 1, "events": [event], "events_data": shared, "attachments": {"a": "q"}}
+    return {"version": 2, "status": "success", "eval": {"task": "t"}, "samples": [sample]}
+
+
 EXAMPLES: tuple[Example, ...] = (
     Example(InputKind.LANGSMITH, "lines", lines(_run(2), _run(1))),
     Example(InputKind.LANGSMITH, "answer", dumped({"runs": [_run(2), _run(1)]}, 1)),
@@ -99,5 +128,8 @@ EXAMPLES: tuple[Example, ...] = (
     Example(InputKind.CLAUDE_STREAM, "lines", lines(*_STREAM)),
     Example(InputKind.CLAUDE_STREAM, "list", dumped(_STREAM)),
     Example(InputKind.QWEN_CODE, "", lines(*_QWEN)),
+    Example(InputKind.HELICONE, "answer", dumped({"data": [_helicone(2), _helicone(1)]})),
+    Example(InputKind.HELICONE, "lines", lines(_helicone(1), _helicone(2))),
+    Example(InputKind.INSPECT, "", dumped(_inspect(), 1)),
     Example(InputKind.LANGCHAIN, "", lines(_BEGUN, _ENDED)),
 )

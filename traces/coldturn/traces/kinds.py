@@ -20,6 +20,8 @@ class InputKind(StrEnum):
     SPANS = "spans"
     LANGFUSE = "langfuse"
     LITELLM = "litellm"
+    HELICONE = "helicone"
+    INSPECT = "inspect"
     LANGSMITH = "langsmith"
     LANGCHAIN = "langchain"
     BEDROCK_LOG = "bedrock-log"

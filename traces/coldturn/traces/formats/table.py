@@ -12,6 +12,8 @@ from coldturn.traces.formats import (
     gemini_cli,
     har,
     hash_trace,
+    helicone,
+    inspect_log,
     langchain_events,
     langfuse,
     langsmith,
@@ -29,10 +31,12 @@ from coldturn.traces.formats.model import Format, Head
 from coldturn.traces.kinds import InputKind
 
 FORMATS: tuple[Format, ...] = (
+    *inspect_log.FORMATS,
     *cassettes.FORMATS,
     *har.FORMATS,
     *langfuse.FORMATS,
     *litellm.FORMATS,
+    *helicone.FORMATS,
     *langsmith.FORMATS,
     *langchain_events.FORMATS,
     *otlp.FORMATS,
