@@ -112,10 +112,10 @@ def test_a_refused_call_has_a_status(error: str, status: int) -> None:
 
 def test_a_body_in_a_file_of_its_own_leaves_numbers() -> None:
     elsewhere = logged(None)
-    elsewhere["input"]["inputBodyS3Path"] = "s3://bucket/body.json.gz"
+    elsewhere["input"] |= {"inputBodyS3Path": "s3://bucket/body.json.gz", "inputTokenCount": 5_000}
     (found,) = read_records(lines(elsewhere))
     assert isinstance(found, UsageRecord)
-    assert (found.input_tokens, found.cached_tokens, found.written_tokens) == (2_411, 2_304, 7)
+    assert (found.input_tokens, found.cached_tokens, found.written_tokens) == (7_311, 2_304, 7)
 
 
 def test_damage_is_told_by_its_line() -> None:
