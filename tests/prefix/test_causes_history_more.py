@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -147,6 +148,18 @@ class TestCompactionItems:
 
     def test_the_end_is_kept_behind_it(self, surface: Surface) -> None:
         found = self.compacted(surface, User("question 0"), behind=tuple(self.turns()[8:]))
+        assert (found.cause, found.planned, found.later) == ("compaction", True, ())
+
+    def test_a_later_one_takes_the_place_of_an_earlier_one(self, surface: Surface) -> None:
+        value = body(surface, history=[User("go on")])
+        other = json.loads(
+            json.dumps(COMPACTION[surface]).replace("gAAAAB", "gAAAAC").replace("depot", "harbour")
+        )
+        before, after = (
+            replaced(value, surface, [one, *body(surface, history=more)[history_key(surface)]])
+            for one, more in ((COMPACTION[surface], self.turns()[:1]), (other, self.turns()))
+        )
+        found = bodies(surface, before, after)
         assert (found.cause, found.planned, found.later) == ("compaction", True, ())
 
     def test_one_appended_behind_a_rewritten_message_explains_nothing(self, surface: Surface) -> None:

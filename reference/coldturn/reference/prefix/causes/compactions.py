@@ -43,7 +43,7 @@ def by_item(history: History) -> tuple[Change, int] | None:
         The change, and how many of `history.found` it explains; None where nothing gave way to such an item.
     """
     first = history.found[0]
-    item = _new_item(history, first.now_start)
+    item = None if _only_edited(history) else _new_item(history, first.now_start)
     if item is None:
         return None
     explained = [gap for gap in history.found if gap.now_start <= item]
@@ -56,6 +56,14 @@ def by_item(history: History) -> tuple[Change, int] | None:
     if len(was) <= len(now) - 1:
         return None
     return replace(exchanged(history, was, now, CAUSE), planned=True), len(explained)
+
+
+def _only_edited(history: History) -> bool:
+    """Whether every block that differs has a counterpart that is no such item: then none gave way to one."""
+    lost = sum(gap.was_end - gap.was_start for gap in history.found)
+    if lost != len(history.couples):
+        return False
+    return all(history.child_block(child).kind is not BlockKind.COMPACTION for _, child in history.couples)
 
 
 def _new_item(history: History, start: int) -> int | None:
