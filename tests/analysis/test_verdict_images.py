@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -19,6 +20,9 @@ from analysis.verdict_pairs import (
     usage,
     words,
 )
+from coldturn.analysis.estimates.layout_maker import LayoutMaker
+from coldturn.analysis.estimates.ruleset import Parameters
+from coldturn.reference.prefix.request import read_request
 
 PIXEL = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
 IMAGE = {"type": "image", "source": PIXEL}
@@ -81,3 +85,9 @@ def test_images_in_results_on_converse() -> None:
         ),
     ]
     assert finding(*log).cause == "image_toggle"
+
+
+def test_an_image_behind_what_two_requests_share_is_in_one_of_them_only() -> None:
+    maker = LayoutMaker(Parameters(minimum=0))
+    kept = [read_request(json.dumps(turn(content)).encode()) for content in (IMAGE, TEXT, IMAGE)]
+    assert [maker.make(request).images for request in kept] == [True, False, True]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -40,6 +41,27 @@ def test_a_short_entry_behind_a_long_one_was_never_meant_to_be_long() -> None:
     found = finding(*log)
     assert (found.cause, found.alongside) == ("ttl_expired", ())
     assert "an entry lives 5 min" in (found.evidence or "")
+
+
+def test_a_long_entry_in_front_says_nothing_of_how_long_the_last_one_was_written() -> None:
+    ask = words(3_000, "ask")
+    log = [
+        exchange(
+            marked(messages(ask, system=system(HOUR)), -1),
+            ANTHROPIC,
+            usage(ANTHROPIC, 8_000, 0, 8_000, ephemeral_1h_input_tokens=5_000),
+            started=0.0,
+        ),
+        exchange(
+            marked(messages(ask, "a", "b", system=system(HOUR)), -1),
+            ANTHROPIC,
+            usage(ANTHROPIC, 8_010, 5_000, 3_010, ephemeral_1h_input_tokens=0),
+            started=400.0,
+        ),
+        exchange(messages(ask, "a", "b", "c", "d", system=system(HOUR)), ANTHROPIC, started=1_000.0),
+    ]
+    found = findings(*log)[-1]
+    assert (found.cause, [one.cause for one in found.alongside]) == ("breakpoint_missing", [])
 
 
 @pytest.mark.parametrize(("marker", "longest"), [(MARK, False), (HOUR, True)])
@@ -132,5 +154,10 @@ def test_between_the_lifetimes_that_sources_give_an_entry_may_have_expired(pause
         assert (found.verdict, found.confidence) == (Verdict.TTL_SUSPECTED, "inferred")
         assert "5 min to 10 min" in (found.evidence or "")
         assert "prompt_cache_retention: 24h" in (found.remedy or "")
+    longer = chat(LONG, "a", prompt_cache_retention="24h"), body | {"prompt_cache_retention": "24h"}
+    asked = (exchange(one, OPENAI_CHAT, usage(OPENAI_CHAT, 5_004, 0)) for one in longer)
+    assert finding(
+        *(replace(one, started=at) for one, at in zip(asked, (0.0, pause), strict=True))
+    ).cause == ("provider_side")
     silent = [log[0], exchange(body, OPENAI_CHAT, started=pause)]
     assert findings(*silent) == []

@@ -26,7 +26,8 @@ from analysis.verdict_pairs import (
 )
 from coldturn.analysis.breaks.findings import Verdict
 from coldturn.analysis.verdicts.remedies import DRIFT_BY_DESIGN, NAME_RULES, SPREAD_KEYS
-from coldturn.analysis.verdicts.signs import cleared_tokens
+from coldturn.analysis.verdicts.signs import SignReader, cleared_tokens
+from coldturn.reference.prefix.request import read_request
 from coldturn.traces.exchange import Exchange
 
 QWEN = {"model": "qwen/qwen3-coder"}
@@ -183,3 +184,32 @@ def test_without_rules_two_reports_are_enough(upstream: str, cause: str) -> None
     for figure in ("read 0 tokens, before 4,992", "no cache rules are known"):
         assert figure in (found.evidence or "")
     assert (found.remedy == NAME_RULES) is (cause == "unknown")
+
+
+def test_requests_with_another_beginning_or_key_are_no_crowd() -> None:
+    """Of 40 requests in half a minute none is one of many when each has a beginning, or a key, of its own."""
+    reader = SignReader()
+
+    def crowd(step: int, text: str, key: str) -> int:
+        one = exchange(chat(text, "a", prompt_cache_key=key), CHAT, started=step / 2)
+        request = read_request(one.request_body)
+        kept.append(request)
+        return reader.of(one, request, provider="openai", host="api.openai.com").crowd
+
+    kept: list[object] = []
+    texts = [f"{step} {LONG}" for step in range(20)]
+    assert {crowd(step, text, "k") for step, text in enumerate(texts)} == {1}
+    assert {crowd(step, LONG, f"k{step}") for step in range(20)} == {1}
+    assert crowd(20, texts[0], "k") == 2
+    assert crowd(140, texts[0], "k") == 1
+
+
+def test_a_reminder_that_is_gone_makes_an_input_smaller_by_itself() -> None:
+    first = messages(LONG)
+    note = f"<system-reminder>{words(3_000, 'note')}</system-reminder>"
+    body = marked(first, 0)
+    body["messages"][0]["content"].append({"type": "text", "text": note})
+    older = exchange(body, ANTHROPIC, usage(ANTHROPIC, 8_000, 0, 5_000), started=1.0)
+    now = marked(messages(LONG, "yes", "go on"), -1)
+    newer = exchange(now, ANTHROPIC, usage(ANTHROPIC, 5_010, 0, 5_009), started=9.0)
+    assert finding(older, newer).cause == "provider_side"
