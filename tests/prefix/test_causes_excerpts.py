@@ -98,18 +98,25 @@ def test_a_mark_touches_the_edge_only_where_the_change_does(gone: int, came: int
 
 
 @pytest.mark.parametrize("surface", [one for one in SURFACES if one is not Surface.GENERATE_CONTENT])
-def test_an_id_is_shown_where_it_is_what_differs(surface: Surface) -> None:
+@pytest.mark.parametrize("front", ["c", "call_" + "0" * 90])
+def test_an_id_is_shown_where_it_is_what_differs(surface: Surface, front: str) -> None:
     long = json.dumps({"ok": True, "path": "/srv/app/src/ledger/transactions/reconciliation/module.py"})
+    ids = f"{front}1", f"{front}2"
 
     def sent(first: str, second: str) -> PromptRequest:
-        calls: list[Item] = [Assistant("", (one, "read", "{}")) for one in ("c1", "c2")]
+        calls: list[Item] = [Assistant("", (one, "read", "{}")) for one in ids]
         results = [Result(first, long + first), Result(second, long + second)]
         return request(surface, history=[User("q"), *calls, *results, User("next")])
 
-    found = first_of(sent("c1", "c2"), sent("c2", "c1"))
-    assert found.was != found.now
+    found = first_of(sent(*ids), sent(*reversed(ids)))
     assert (marked(found.was, found.was_changed), marked(found.now, found.now_changed)) == (["1"], ["2"])
-    assert found.was_changed[0][0] < CONTEXT
+    shown = found.before + found.was
+    assert (f'"{ids[0]}"' if len(front) < CONTEXT else '01"}') in shown
+
+
+def test_a_short_end_in_common_is_not_marked_though_nothing_else_follows_alike() -> None:
+    was, now = "X." + "p" * 50, "Y." + "q" * 50
+    assert changed_spans(was, now, CONTEXT, (1, 1)) == (((0, 1), (2, 52)),) * 2
 
 
 @pytest.mark.parametrize("surface", SURFACES)
