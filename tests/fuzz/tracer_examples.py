@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from coldturn.traces.kinds import InputKind
@@ -119,6 +120,29 @@ def _inspect() -> dict[str, Any]:
     return {"version": 2, "status": "success", "eval": {"task": "t"}, "samples": [sample]}
 
 
+def _mlflow() -> dict[str, Any]:
+    told = {
+        "mlflow.spanType": "CHAT_MODEL",
+        "mlflow.spanInputs": _BODY,
+        "mlflow.spanOutputs": _ANSWER,
+        "mlflow.message.format": "openai",
+    }
+    attributes = {key: json.dumps(value) for key, value in told.items()}
+    span = {"span_id": "a", "start_time_unix_nano": 1_796_000_000_000_000_000, "attributes": attributes}
+    return {"info": {"trace_id": "tr-1"}, "data": {"spans": [span]}}
+
+
+def _generation(number: int) -> dict[str, Any]:
+    data = {
+        "type": "generation",
+        "model": "gpt-5.5",
+        "input": _BODY["messages"],
+        "usage": {"input_tokens": 20, "output_tokens": 3},
+    }
+    started = f"2026-11-30T10:00:{number:02}Z"
+    return {"object": "trace.span", "id": f"s{number}", "started_at": started, "span_data": data}
+
+
 EXAMPLES: tuple[Example, ...] = (
     Example(InputKind.LANGSMITH, "lines", lines(_run(2), _run(1))),
     Example(InputKind.LANGSMITH, "answer", dumped({"runs": [_run(2), _run(1)]}, 1)),
@@ -131,5 +155,9 @@ EXAMPLES: tuple[Example, ...] = (
     Example(InputKind.HELICONE, "answer", dumped({"data": [_helicone(2), _helicone(1)]})),
     Example(InputKind.HELICONE, "lines", lines(_helicone(1), _helicone(2))),
     Example(InputKind.INSPECT, "", dumped(_inspect(), 1)),
+    Example(InputKind.MLFLOW, "one", dumped(_mlflow(), 1)),
+    Example(InputKind.MLFLOW, "answer", dumped({"traces": [_mlflow()]})),
+    Example(InputKind.OPENAI_AGENTS, "lines", lines({"object": "trace", "id": "t"}, _generation(1))),
+    Example(InputKind.OPENAI_AGENTS, "batch", dumped({"data": [_generation(2), _generation(1)]})),
     Example(InputKind.LANGCHAIN, "", lines(_BEGUN, _ENDED)),
 )

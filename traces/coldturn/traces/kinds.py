@@ -22,6 +22,8 @@ class InputKind(StrEnum):
     LITELLM = "litellm"
     HELICONE = "helicone"
     INSPECT = "inspect"
+    MLFLOW = "mlflow"
+    OPENAI_AGENTS = "openai-agents"
     LANGSMITH = "langsmith"
     LANGCHAIN = "langchain"
     BEDROCK_LOG = "bedrock-log"

@@ -90,10 +90,13 @@ def records_in_time(stream: IO[bytes], name: str, log: Log) -> Iterator[Record]:
             yield EntryError(name, seen, f"a {log.what} cannot be read: {error}")
         seen += 1
     calls = sorted((one for id_, one in places.items() if id_ not in parents), key=lambda one: one.order)
-    if not calls and not errors:
+    told = 0
+    for record in _told(stream, name, log, calls):
+        told += 1
+        yield record
+    if not told and not errors:
         what = f"{seen} {log.what}{'s'[: seen != 1]}, none of them a call to a model with a prompt or usage"
         raise NoRequestsError(name, [what])
-    yield from _told(stream, name, log, calls)
 
 
 def _told(stream: IO[bytes], name: str, log: Log, calls: Iterable[_Place]) -> Iterator[Record]:
