@@ -25,7 +25,7 @@ from analysis.verdict_pairs import (
     words,
 )
 from coldturn.analysis.breaks.findings import Verdict
-from coldturn.analysis.verdicts.remedies import DRIFT_BY_DESIGN, NAME_RULES, SPREAD_KEYS
+from coldturn.analysis.verdicts.remedies import ASK_SERVERS, DRIFT_BY_DESIGN, NAME_RULES, SPREAD_KEYS
 from coldturn.analysis.verdicts.signs import SignReader, cleared_tokens
 from coldturn.reference.prefix.request import read_request
 from coldturn.traces.exchange import Exchange
@@ -140,7 +140,7 @@ def test_a_hint_at_tools_that_a_server_lists() -> None:
     newer = exchange(body, ANTHROPIC, usage(ANTHROPIC, 5_010, 0, 5_009), started=9.0)
     found = finding(older, newer)
     assert found.cause == "provider_side"
-    assert "mcp_servers" in (found.evidence or "")
+    assert ("mcp_servers" in (found.evidence or ""), found.remedy) == (True, ASK_SERVERS)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from coldturn.analysis.breaks.findings import Verdict
 from coldturn.analysis.verdicts.model import Case, Named, tokens_words
-from coldturn.analysis.verdicts.remedies import DRIFT_BY_DESIGN, NAME_RULES, SPREAD_KEYS
+from coldturn.analysis.verdicts.remedies import ASK_SERVERS, DRIFT_BY_DESIGN, NAME_RULES, SPREAD_KEYS
 from coldturn.analysis.verdicts.server_edits import left_out
 from coldturn.analysis.verdicts.timing import lifetime, may_have_expired
 from coldturn.analysis.verdicts.words import plain
@@ -50,7 +50,7 @@ def serving_causes(case: Case, read: int, readable: int) -> Iterator[Named]:
         _unseen(case, read, report)
         or _elsewhere(case, report)
         or _of_cache(case, read, report)
-        or Named("provider_side", Verdict.PROVIDER_SIDE_SUSPECTED, Confidence.INFERRED, _hidden(case, report))
+        or _nobody_knows(case, report)
     )
     yield named
 
@@ -120,13 +120,14 @@ def _crowded(case: Case, report: str) -> Named | None:
     return Named(cause, Verdict.PROVIDER_SIDE_SUSPECTED, Confidence.INFERRED, evidence, remedy=SPREAD_KEYS)
 
 
-def _hidden(case: Case, report: str) -> str:
-    """With a hint at tools that a server lists and no body holds."""
-    if "mcp_servers" not in case.child.settings:
-        return report
-    return (
-        f"{report}; the tools of mcp_servers are not in the recorded bytes, and their list may have changed"
-    )
+def _nobody_knows(case: Case, report: str) -> Named:
+    """The provider, with a hint at tools that a server lists for it and no body holds."""
+    remedy = None
+    if "mcp_servers" in case.child.settings:
+        report = f"{report}; the tools of mcp_servers are not in the bytes, and their list may have changed"
+        remedy = ASK_SERVERS
+    cause, verdict = "provider_side", Verdict.PROVIDER_SIDE_SUSPECTED
+    return Named(cause, verdict, Confidence.INFERRED, report, remedy=remedy)
 
 
 def drops_reasoning(case: Case) -> bool:
