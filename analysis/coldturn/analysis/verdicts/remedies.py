@@ -74,7 +74,7 @@ SPREAD_KEYS = (
     "Spread the requests: one prompt_cache_key for each conversation or bucket of users, each below about "
     "15 a minute."
 )
-ASK_SERVERS = "See whether the MCP servers list other tools than before; else send it again, and report it where it lasts."
+ASK_SERVERS = "See whether the MCP servers list other tools than before; else send it again, and report it."
 NAME_RULES = (
     "Name the rules of this cache (--rules NAME) if you know them, and see whether the miss comes back."
 )

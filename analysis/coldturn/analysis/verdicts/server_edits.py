@@ -83,8 +83,11 @@ def fewer_words(case: Case) -> str | None:
 
 def _compacted(case: Case) -> bool:
     """Whether a server's compaction stands in what the newer request adds."""
-    added = case.child.blocks[len(case.parent.blocks) :]
-    return any(one.kind is not BlockKind.TEXT and one.facts.content.startswith(_COMPACTION) for one in added)
+    added = case.child.contents[len(case.parent.contents) :]
+    if not any(facts.content.startswith(_COMPACTION) for content in added for facts in content.facts):
+        return False
+    blocks = case.child.blocks[len(case.parent.blocks) :]
+    return any(one.kind is not BlockKind.TEXT and one.facts.content.startswith(_COMPACTION) for one in blocks)
 
 
 def _truncates(request: PromptRequest) -> str | None:
