@@ -143,6 +143,14 @@ def _generation(number: int) -> dict[str, Any]:
     return {"object": "trace.span", "id": f"s{number}", "started_at": started, "span_data": data}
 
 
+_ADDRESS = "https://api.openai.com/v1/chat/completions"
+_AT = "[2026-11-30 10:00:00 - openai._base_client:486 - DEBUG]"
+_OPTIONS = f"{{'method': 'post', 'url': '/chat/completions', 'json_data': {_BODY!r}}}"
+_LOG = f"""{_AT} Request options: {_OPTIONS}
+{_AT} Sending HTTP Request: POST {_ADDRESS}
+{_AT} HTTP Response: POST {_ADDRESS} "200 OK" Headers({{'date': 'Mon, 30 Nov 2026 10:00:00 GMT'}})
+""".encode()
+
 EXAMPLES: tuple[Example, ...] = (
     Example(InputKind.LANGSMITH, "lines", lines(_run(2), _run(1))),
     Example(InputKind.LANGSMITH, "answer", dumped({"runs": [_run(2), _run(1)]}, 1)),
@@ -159,5 +167,6 @@ EXAMPLES: tuple[Example, ...] = (
     Example(InputKind.MLFLOW, "answer", dumped({"traces": [_mlflow()]})),
     Example(InputKind.OPENAI_AGENTS, "lines", lines({"object": "trace", "id": "t"}, _generation(1))),
     Example(InputKind.OPENAI_AGENTS, "batch", dumped({"data": [_generation(2), _generation(1)]})),
+    Example(InputKind.SDK_LOG, "", _LOG * 2),
     Example(InputKind.LANGCHAIN, "", lines(_BEGUN, _ENDED)),
 )

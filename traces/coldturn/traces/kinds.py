@@ -27,6 +27,7 @@ class InputKind(StrEnum):
     LANGSMITH = "langsmith"
     LANGCHAIN = "langchain"
     BEDROCK_LOG = "bedrock-log"
+    SDK_LOG = "sdk-log"
     PROMPT_LOG = "prompt-log"
     QWEN_CODE = "qwen-code"
     CLAUDE_CODE = "claude-code"

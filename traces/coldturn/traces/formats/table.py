@@ -27,6 +27,7 @@ from coldturn.traces.formats import (
     prompt_log,
     qwen_code,
     requests,
+    sdk_log,
     usage_table,
 )
 from coldturn.traces.formats.model import Format, Head
@@ -45,6 +46,7 @@ FORMATS: tuple[Format, ...] = (
     *langchain_events.FORMATS,
     *otlp.FORMATS,
     *bedrock_log.FORMATS,
+    *sdk_log.FORMATS,
     *prompt_log.FORMATS,
     *qwen_code.FORMATS,
     *claude_code.FORMATS,
