@@ -2,8 +2,8 @@
 
 Before each request stands a line with its options as Python writes a dict, the body under ``json_data``;
 behind it its address, and the status and headers of the answer. Answers, so usage, are not logged, and times
-are the date of the answer: those of the lines name no zone. OpenAI's library logs no bodies since its version 3.
-Source: the base clients of anthropic 2.14 and openai 2.20 and 3.57.
+are the date of the answer: those of the lines name no zone. OpenAI's library logs no bodies since its
+version 3. Source: the base clients of anthropic 2.14 and openai 2.20 and 3.57.
 """
 
 from __future__ import annotations
