@@ -147,8 +147,22 @@ class TestCompactionItems:
         assert (found.cause, found.planned, found.later) == ("compaction", True, ())
 
     def test_the_end_is_kept_behind_it(self, surface: Surface) -> None:
-        found = self.compacted(surface, User("question 0"), behind=tuple(self.turns()[8:]))
+        kept, behind = (User("question 0"),), tuple(self.turns()[8:])
+        found = self.compacted(surface, *kept, behind=behind)
         assert (found.cause, found.planned, found.later) == ("compaction", True, ())
+        gone = request(surface, history=self.turns()[1:8])
+        item = read(replaced(body(surface), surface, [COMPACTION[surface]]), surface)
+        assert found.delta_bytes == item.content_bytes - gone.content_bytes
+
+    def test_one_that_was_there_before_explains_nothing(self, surface: Surface) -> None:
+        value = body(surface)
+        front, behind = (
+            body(surface, history=more)[history_key(surface)] for more in (self.turns()[:1], self.turns())
+        )
+        lost = body(surface, history=[User("a question that is left out")])[history_key(surface)]
+        before = replaced(value, surface, [*front, *lost, COMPACTION[surface], *behind])
+        found = bodies(surface, before, replaced(value, surface, [*front, COMPACTION[surface], *behind]))
+        assert (found.cause, found.planned) == ("block_missing", False)
 
     def test_a_later_one_takes_the_place_of_an_earlier_one(self, surface: Surface) -> None:
         value = body(surface, history=[User("go on")])
@@ -299,6 +313,7 @@ def test_citations_turned_on(surface: Surface) -> None:
         assert (found.cause, found.kinds, found.harmless) == ("history_rewritten", ("citations",), False)
         assert remedy_of(found.cause, found.zone, found.kinds) == BY_KIND["citations"]
     assert bodies(surface, sent(), sent(title="a")).kinds == ()
+    assert bodies(surface, sent(), sent(title="a", **on)).kinds == ()
 
 
 CALL = {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "alpha", "arguments": "{}"}
@@ -326,7 +341,12 @@ class TestItemReferences:
     def test_in_place_of_the_items_that_it_names(self) -> None:
         whole = [THOUGHT, CALL, RESULT]
         named = [self.reference("rs_1"), self.reference("fc_1"), RESULT]
-        for was, now in ((whole, [*named, NEXT]), (named, [*whole, NEXT]), (whole[:2], named)):
+        for was, now in (
+            (whole, [*named, NEXT]),
+            (named, [*whole, NEXT]),
+            (whole[:2], named),
+            (named[:2], [*whole, NEXT]),
+        ):
             found = self.pair(was, now)
             assert (found.cause, found.kinds) == ("history_rewritten", ("item_reference",))
             assert (found.harmless, found.confidence) == (True, Confidence.INFERRED)
@@ -337,6 +357,11 @@ class TestItemReferences:
         found = self.pair([CALL, RESULT], [self.reference("fc_2"), RESULT, NEXT])
         assert (found.kinds, found.harmless) == (("item_reference",), False)
         assert found.confidence is Confidence.OBSERVED
+
+    def test_beside_another_item_it_is_no_shorthand(self) -> None:
+        other = {"role": "user", "content": "a question that was put in between"}
+        found = self.pair([CALL, RESULT, NEXT], [self.reference("fc_1"), other, RESULT, NEXT])
+        assert (found.cause, found.kinds, found.harmless) == ("history_rewritten", (), False)
 
     def test_with_another_change_behind_it_is_no_harmless_one(self) -> None:
         was = [CALL, RESULT, {"role": "assistant", "content": "a\r\nb"}, NEXT]
@@ -381,6 +406,38 @@ class TestOtherConversations:
             found = self.compared(surface, talk, after).first
             assert found is not None
             assert (found.cause, found.harmless) == ("tool_removed", False)
+
+    def test_nor_is_one_that_repeats_a_call(self, surface: Surface) -> None:
+        call: list[Item] = [Assistant("", ("c1", "alpha", "{}")), Result("c1", "ok")]
+        found = self.compared(surface, [self.FIRST, *call], [self.OTHER, *call]).first
+        assert found is not None
+        assert (found.cause, found.harmless) == ("tool_removed", False)
+
+    def test_with_a_clock_besides_it_is_a_break(self, surface: Surface) -> None:
+        found = self.compared(surface, [self.FIRST], [self.OTHER], systems=self.CLOCKS).first
+        assert found is not None
+        assert (found.cause, found.harmless) == ("tool_removed", False)
+        assert [one.cause for one in found.later] == ["clock_in_prefix"]
+
+    def test_a_message_left_out_behind_a_clock_is_told(self, surface: Surface) -> None:
+        talk: list[Item] = [self.FIRST, Assistant(ANSWER), User("next"), Assistant(LONG), User("more")]
+        found = self.compared(
+            surface, talk, [talk[0], *talk[2:], Assistant("ok")], kept=(0, 1, 2), systems=self.CLOCKS
+        ).first
+        assert found is not None
+        assert [one.cause for one in found.later] == ["block_missing"]
+
+    def test_an_address_signed_anew_behind_a_clock_is_told(self, surface: Surface) -> None:
+        before, after = (
+            replaced(
+                body(surface, system=system), surface, [media(surface, SIGNED.format("a", at, "ab12" * 8))]
+            )
+            for system, at in zip(self.CLOCKS, (1000, 2000), strict=True)
+        )
+        if surface is Surface.CHAT_COMPLETIONS:
+            assert before["messages"][0]["role"] == "system"
+        found = bodies(surface, before, after)
+        assert [one.cause for one in found.later] == ["history_rewritten"]
 
     def test_a_compaction_beside_it_is_no_helper(self, surface: Surface) -> None:
         talk: list[Item] = [self.FIRST, Assistant(LONG), User("next"), Assistant(LONG), User("more")]
@@ -435,3 +492,22 @@ def test_a_time_in_a_result_is_sent_as_it_was_first_sent(surface: Surface) -> No
     assert (found.cause, found.zone) == ("clock_in_prefix", Zone.HISTORY)
     assert remedy_of(found.cause, found.zone, found.kinds) == AS_SENT
     assert remedy_of(found.cause, Zone.SYSTEM, found.kinds) != AS_SENT
+
+
+@pytest.mark.parametrize("surface", SURFACES)
+@pytest.mark.parametrize(
+    ("was", "now"),
+    [
+        (
+            "fetched at 2026-11-25T14:10:09Z\nall is well",
+            "fetched at 2026-11-25T14:11:42Z\nall of it is lost",
+        ),
+        ("request 3f2504e0-4f89-41d3-9a0c-0305e82c3301", "request 9c5b94b1-35ad-49bb-b118-8e8fc24abf80"),
+    ],
+)
+def test_a_result_that_says_anything_else_anew_is_rewritten(surface: Surface, was: str, now: str) -> None:
+    before, after = ([*calls("1"), Result("1", text), Assistant(ANSWER)] for text in (was, now))
+    found = broken(surface, before, [*after, User("next")])
+    causes = {found.cause, *(one.cause for one in found.later)}
+    assert "history_rewritten" in causes
+    assert "random_id_in_system" not in causes
