@@ -139,8 +139,14 @@ class TestCompactionItems:
         assert found.confidence is Confidence.OBSERVED
 
     def test_what_people_said_is_kept(self, surface: Surface) -> None:
-        found = self.compacted(surface, *(User(f"question {number}") for number in range(3)))
+        kept = [User(f"question {number}") for number in range(3)]
+        found = self.compacted(surface, *kept)
         assert (found.cause, found.planned, found.later) == ("compaction", True, ())
+        gone = request(surface, history=self.turns()[1:])
+        again = request(surface, history=kept[1:])
+        item = read(replaced(body(surface), surface, [COMPACTION[surface]]), surface)
+        extra = request(surface, history=[User("q")]).content_bytes - 1
+        assert found.delta_bytes == item.content_bytes + again.content_bytes - extra - gone.content_bytes
 
     def test_the_latest_of_it_is_kept(self, surface: Surface) -> None:
         found = self.compacted(surface, User("question 2"))
@@ -407,6 +413,15 @@ class TestOtherConversations:
             assert found is not None
             assert (found.cause, found.harmless) == ("tool_removed", False)
 
+    def test_a_helper_whose_question_is_written_by_the_same_template(self, surface: Surface) -> None:
+        end = "\n\nSolve it step by step, and say at the end where you looked and what is not sure."
+        rest: list[Item] = [Assistant(ANSWER), User("next")]
+        found = self.compared(
+            surface, [User(self.FIRST.text + end), *rest], [User(self.OTHER.text + end)]
+        ).first
+        assert found is not None
+        assert (found.kinds, found.harmless) == (("new_conversation",), True)
+
     def test_nor_is_one_that_repeats_a_call(self, surface: Surface) -> None:
         call: list[Item] = [Assistant("", ("c1", "alpha", "{}")), Result("c1", "ok")]
         found = self.compared(surface, [self.FIRST, *call], [self.OTHER, *call]).first
@@ -499,8 +514,8 @@ def test_a_time_in_a_result_is_sent_as_it_was_first_sent(surface: Surface) -> No
     ("was", "now"),
     [
         (
-            "fetched at 2026-11-25T14:10:09Z\nall is well",
-            "fetched at 2026-11-25T14:11:42Z\nall of it is lost",
+            "fetched at 2026-11-25T14:10:09Z\nfrom the depot\nall is well",
+            "fetched at 2026-11-25T14:11:42Z\nfrom the depot\nall of it is lost",
         ),
         ("request 3f2504e0-4f89-41d3-9a0c-0305e82c3301", "request 9c5b94b1-35ad-49bb-b118-8e8fc24abf80"),
     ],

@@ -100,7 +100,10 @@ def _with_fewer_tools(pair: Pair, changes: Sequence[Change]) -> str | None:
     if rest - _FEWER_TOOLS or not _is_anothers(c for c in changes if c.zone is Zone.HISTORY):
         return None
     was, now = _histories(pair)
-    return None if _goes_on(was, now) or _shares(was, now, 0) else NEW_CONVERSATION
+    # A text from a template is in many conversations; a message that is sent whole again is of this one.
+    said = {block.facts.content for block in was if _tells(block.facts.content)}
+    whole = not said.isdisjoint(block.facts.content for block in now)
+    return None if whole or _goes_on(was, now) else NEW_CONVERSATION
 
 
 def _is_anothers(changes: Iterable[Change]) -> bool:
