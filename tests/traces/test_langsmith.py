@@ -118,20 +118,22 @@ def test_usage_counts_what_was_read_and_written() -> None:
     [
         {
             "llm_output": {
-                "token_usage": {"prompt_tokens": 70, "prompt_tokens_details": {"cached_tokens": 64}}
+                "token_usage": {"prompt_tokens": 7_000, "prompt_tokens_details": {"cached_tokens": 6_400}}
             }
         },
-        {"usage_metadata": {"input_tokens": 70, "input_token_details": {"cache_read": 64}}},
+        {"usage_metadata": {"input_tokens": 7_000, "input_token_details": {"cache_read": 6_400}}},
     ],
 )
 def test_usage_may_stand_elsewhere(outputs: dict[str, Any]) -> None:
     told = json.loads(only(run(0, outputs=outputs)).response_body or b"")["usage"]
-    assert (told["prompt_tokens"], told["prompt_tokens_details"]["cached_tokens"]) == (70, 64)
+    assert (told["prompt_tokens"], told["prompt_tokens_details"]["cached_tokens"]) == (7_000, 6_400)
 
 
 def test_usage_of_the_run_counts_where_its_answer_tells_none() -> None:
-    told = only(run(0, outputs=None, prompt_tokens=70, prompt_token_details={"cache_read": 64})).response_body
-    assert json.loads(told or b"")["usage"]["prompt_tokens"] == 70
+    told = only(
+        run(0, outputs=None, prompt_tokens=7_000, prompt_token_details={"cache_read": 6_400})
+    ).response_body
+    assert json.loads(told or b"")["usage"]["prompt_tokens"] == 7_000
     assert only(run(0, outputs=None, prompt_tokens=0, completion_tokens=None)).response_body is None
 
 

@@ -81,12 +81,12 @@ def test_a_frameworks_messages_are_written_afresh() -> None:
         "mlflow.llm.model": "gpt-4.1",
         "mlflow.spanOutputs": {},
     }
-    usage = {"input_tokens": 70, "cache_read_input_tokens": 64, "output_tokens": 3}
+    usage = {"input_tokens": 7_000, "cache_read_input_tokens": 6_400, "output_tokens": 3}
     one = only(trace(span(1, **{**more, "mlflow.spanInputs": said, "mlflow.chat.tokenUsage": usage})))
     assert json.loads(one.request_body) == {"model": "gpt-4.1", "tools": TOOLS, "messages": prompt(1, False)}
     assert one.fidelity is Fidelity.MESSAGES
     told = json.loads(one.response_body or b"")["usage"]
-    assert (told["prompt_tokens"], told["prompt_tokens_details"]["cached_tokens"]) == (70, 64)
+    assert (told["prompt_tokens"], told["prompt_tokens_details"]["cached_tokens"]) == (7_000, 6_400)
     bare = span(1, **{**more, "mlflow.spanInputs": "Where?"})
     del bare["attributes"]["mlflow.chat.tools"]
     assert only(trace(bare)).parts_missing == {Zone.TOOLS}
@@ -126,7 +126,7 @@ def test_a_wrapper_around_a_call_is_no_call() -> None:
 
 
 def test_numbers_damage_and_nothing_to_read_are_told() -> None:
-    usage = {"input_tokens": 70, "output_tokens": 3}
+    usage = {"input_tokens": 7_000, "output_tokens": 3}
     bare: dict[str, Any] = {"mlflow.spanInputs": {"x": 1}, "mlflow.chat.tokenUsage": usage}
     (one,) = read_records(lines(trace(span(0, **bare))))
     assert isinstance(one, UsageRecord)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote
 
@@ -21,6 +21,7 @@ from coldturn.traces.exchange import EntryError, Exchange, ExchangeKind
 from coldturn.traces.formats.bodies import body_of
 from coldturn.traces.formats.model import Record
 from coldturn.traces.formats.talk import Message, compact
+from coldturn.traces.formats.too_few import has_too_few
 from coldturn.traces.usage_record import UsageRecord
 from coldturn.traces.usage_reply import Counts, bare_reply, bare_usage, usage_reply
 
@@ -37,6 +38,8 @@ _CLOUDS = (*_BEDROCK, *_GOOGLE)
 _MODEL_OF_BEDROCK = re.compile(r"(?:[a-z-]+\.)?anthropic\.claude-")
 _HOST_OF_BEDROCK = "bedrock-runtime.amazonaws.com"
 """Where a provider is told and no server: Bedrock's, of no region."""
+
+_TOO_FEW = "are reported for {:,} bytes, which cannot be all of them: counts like that are left out here"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +85,7 @@ class Records:
     def __init__(self, source: str) -> None:
         self._source = source
         self._calls: Counter[str] = Counter()
+        self._told = False
 
     def of(self, call: Observed) -> Iterator[Record]:
         """The call as a record; nothing when it has neither content nor numbers."""
@@ -90,9 +94,21 @@ class Records:
                 yield self._numbers(call)
             return
         try:
-            yield self._exchange(call)
+            yield from self._checked(self._exchange(call), call)
         except RecursionError:
             yield EntryError(self._source, call.entry, "its messages are nested too deeply")
+
+    def _checked(self, exchange: Exchange, call: Observed) -> Iterator[Record]:
+        """The call without counts that cannot be true of it; said once."""
+        tokens = call.usage.input
+        if not has_too_few(exchange.request_body, tokens):
+            yield exchange
+            return
+        if not self._told:
+            self._told = True
+            size = len(exchange.request_body)
+            yield EntryError(self._source, call.entry, f"{tokens:,} input tokens {_TOO_FEW.format(size)}")
+        yield replace(exchange, response_body=None)
 
     def _numbers(self, call: Observed) -> UsageRecord:
         ordinal = self._calls[call.conversation]
