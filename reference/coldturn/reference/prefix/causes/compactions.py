@@ -50,8 +50,9 @@ def by_item(history: History) -> tuple[Change, int] | None:
     last = explained[-1]
     inside = item < last.now_end
     was = history.was[first.was_start : last.was_end if inside else len(history.was)]
-    places = range(first.now_start, max(item + 1, last.now_end))
-    now = [i for place in places if (i := history.now[place]) not in history.appended or place <= item]
+    # Behind the parent's end stands what the child goes on with.
+    end = item + 1 if last.was_end == len(history.was) else max(item + 1, last.now_end)
+    now = history.now[first.now_start : end]
     # One that was appended while a message in front of it changed took the place of nothing.
     if len(was) <= len(now) - 1:
         return None
