@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import msgspec
 
+from coldturn.reference.prefix.errors import UnreadableBodyError
 from coldturn.reference.prefix.model import Fidelity
-from coldturn.reference.prefix.request import recognise_surface
+from coldturn.reference.prefix.request import recognise_surface, settings_in
 from coldturn.traces.classify import address, instant, kind_of
 from coldturn.traces.exchange import EntryError, Exchange, ExchangeKind, cache_headers
 from coldturn.traces.genai_call import as_sent
@@ -19,7 +20,7 @@ from coldturn.traces.usage_reply import bare_reply, bare_usage
 REQUEST_KEYS = ("request", "request_raw", "request_base64", "body")
 CALL_KEYS = ("request_params", "kwargs")
 """Under these stand the arguments of a client library's call."""
-_SIGNS = (b'"response"', b'"usage"', b'"timestamp"')
+_SIGNS = frozenset({"response", "usage", "timestamp"})
 _OF_LOGS = frozenset({
     "answered", "cost", "duration", "duration_ms", "end_time", "endTime", "error", "headers", "id", "kwargs",
     "latency", "latency_ms", "method", "model_type", "outputs", "response", "response_model", "start_time",
@@ -77,7 +78,7 @@ def _body_or_more(text: bytes, kind: ExchangeKind, *, source: str, entry: int) -
     """A body, or a line of a log that holds a body's members beside others."""
     if kind is ExchangeKind.MODEL and _lacks_roles(text):
         return EntryError(source, entry, _NO_ROLES)
-    logged = _beside(text)
+    logged = _beside(text) if kind is ExchangeKind.MODEL else None
     if logged is None:
         return bare(text, kind, source=source, entry=entry)
     parts, body = logged
@@ -100,11 +101,11 @@ def _lacks_roles(text: bytes) -> bool:
 
 def _beside(text: bytes) -> tuple[dict[str, bytes], bytes] | None:
     """A log's line with the request's members beside the answer's, and the request alone; None for a body."""
-    if not any(sign in text for sign in _SIGNS):  # a look at each large body has to cost nothing
-        return None
     try:
+        if _SIGNS.isdisjoint(settings_in(text)):
+            return None
         parts = object_parts(text)
-    except NotJsonError:
+    except (NotJsonError, UnreadableBodyError):
         return None
     usage = parts.get("usage")
     counted = usage is not None and bare_usage(usage) is not None

@@ -20,7 +20,7 @@ from coldturn.reference.prefix.recognise import recognise_surface
 from coldturn.reference.prefix.splice import read_again
 from coldturn.reference.prefix.unloaded import only_appends, set_aside
 
-__all__ = ["PromptRequest", "model_in", "read_request", "recognise_surface"]
+__all__ = ["PromptRequest", "model_in", "read_request", "recognise_surface", "settings_in"]
 
 _markers_of = attrgetter("markers")
 _MODEL_IN_PATH = re.compile(r"/(?:models?|tunedModels|endpoints)/([^/:]+(?::\d+)?)")
@@ -236,6 +236,15 @@ def read_request(
     reading = read_again(body, surface, path)
     model = reading.envelope.model or (model_in(url) if path else None)
     return PromptRequest(reading, body=body, model=model, labels=labels, fidelity=fidelity)
+
+
+def settings_in(body: bytes) -> Mapping[str, bytes]:
+    """Every top-level key of a body that renders nothing, as compact JSON; `read_request` next costs nothing.
+
+    Raises:
+        UnreadableBodyError: as `read_request` does.
+    """
+    return read_again(body, None, "").envelope.settings
 
 
 def model_in(url: str) -> str | None:

@@ -48,6 +48,8 @@ class _Recent:
 
 
 _recent: deque[_Recent] = deque(maxlen=MOST_RECENT)
+_latest: deque[_Recent] = deque(maxlen=1)
+"""What was read last: the same object is often read by one room and then by the next."""
 
 
 def read_again(body: bytes, surface: Surface | None, path: str) -> Reading:
@@ -57,18 +59,29 @@ def read_again(body: bytes, surface: Surface | None, path: str) -> Reading:
         UnreadableBodyError: when it is no JSON object, or of no format that we know.
     """
     asked = (surface, path)
+    latest = _latest[-1] if _latest else None
+    if latest is not None and latest.body is body and latest.asked == asked:
+        return latest.reading
+    recent = _read_again(body, asked)
+    _latest.append(recent)
+    return recent.reading
+
+
+def _read_again(body: bytes, asked: tuple[Surface | None, str]) -> _Recent:
     for recent in reversed(tuple(_recent)):
         if recent.asked == asked:
             spliced = splice(body, recent.body, recent.reading)
             if spliced is not None and _is_of_that_surface(body, spliced, recent):
                 with suppress(ValueError):  # another thread went on from it too
                     _recent.remove(recent)
-                _recent.append(_Recent(asked, recent.told, body, spliced))
-                return spliced
-    reading, told = read_body(body, surface, path)
+                held = _Recent(asked, recent.told, body, spliced)
+                _recent.append(held)
+                return held
+    reading, told = read_body(body, *asked)
+    held = _Recent(asked, told, body, reading)
     if told is not Told.WORDS and not reading.envelope.flags:
-        _recent.append(_Recent(asked, told, body, reading))
-    return reading
+        _recent.append(held)
+    return held
 
 
 def _is_of_that_surface(body: bytes, spliced: Reading, recent: _Recent) -> bool:

@@ -96,8 +96,9 @@ class _Look:
         """Content from a place on, across blocks."""
         parts: list[bytes] = []
         left = self.size
-        for index in range(self.index, len(request.blocks)):
-            parts.append(_said(request.blocks[index].facts)[inside : inside + left])
+        pieces = request.lazy_blocks.pieces()
+        for index in range(self.index, len(pieces)):
+            parts.append(_said(pieces[index].facts)[inside : inside + left])
             left -= len(parts[-1])
             inside = 0
             if left <= 0:
@@ -106,12 +107,13 @@ class _Look:
 
     def behind(self, inside: int) -> bytes:
         """Content in front of a place, across blocks."""
-        parts = [self.parent.blocks[self.index].facts.content[max(0, inside - _FRONT) : inside]]
+        pieces = self.parent.lazy_blocks.pieces()
+        parts = [pieces[self.index].facts.content[max(0, inside - _FRONT) : inside]]
         left = _FRONT - len(parts[0])
         for index in range(self.index - 1, -1, -1):
             if left <= 0:
                 break
-            parts.append(self.parent.blocks[index].facts.content[-left:])
+            parts.append(pieces[index].facts.content[-left:])
             left -= len(parts[-1])
         return b"".join(reversed(parts))
 
@@ -243,11 +245,12 @@ def _next_alike(was: str, now: str, shown: int, rest: tuple[int, int] | None) ->
 
 
 def _anchors(text: str, other: str, size: int, looks: int, reach: int) -> Iterator[tuple[int, int]]:
-    """Places of `text` and `other` at which `size` characters are the same."""
-    for start in range(min(looks, len(text) - size) + 1):
+    """Places of `text` and `other` from which on `size` characters or more are the same."""
+    for start in range(0, min(looks, len(text) - size) + 1, max(size // 4, 1)):
         found = other.find(text[start : start + size], 0, reach - start + size)
         if found >= 0:
-            yield start, found
+            back = _run(text[:start][::-1], 0, other[:found][::-1], 0, size // 4)
+            yield start - back, found - back
 
 
 def _character_start(text: bytes, at: int) -> int:
