@@ -79,6 +79,12 @@ def test_counts_beside_an_answer_without_usage_are_its() -> None:
         "cache_read_input_tokens": 900,
         "cache_creation_input_tokens": 80,
     }
+    told["prompt_tokens"] = 1_000  # as much as was read, and still counted beside it
+    more = only(
+        request(0, request_body=asked, response_body="", provider="ANTHROPIC", request_path=path, **told)
+    )
+    assert isinstance(more, Exchange)
+    assert json.loads(more.response_body or b"")["usage"]["input_tokens"] == 1_000
     bare = only(request(0, response_body=None))
     assert isinstance(bare, Exchange)
     assert bare.response_body is None

@@ -85,6 +85,9 @@ def test_an_event_without_its_call_is_told_by_its_messages() -> None:
     assert body["tools"] == TOOLS
     usage = json.loads(one.response_body or b"")["usage"]
     assert usage["prompt_tokens"] == 3_200
+    output = {"usage": {"input_tokens": 5_000, "input_tokens_cache_read": 3_000}}
+    (beside,) = calls(log(event(0, call=None, input=[asked], output=output)))
+    assert json.loads(beside.response_body or b"")["usage"]["prompt_tokens"] == 8_000
 
 
 def test_what_inspect_answered_from_its_cache_was_not_sent() -> None:
@@ -102,5 +105,6 @@ def test_damage_and_nothing_to_read_are_told() -> None:
         calls(log())
     with pytest.raises(UnreadableJsonError):
         list(read_records(json.dumps(log(event(0))).encode()[:-4]))
-    odd = log(event(0, call={"request": {"model": "m"}, "call_refs": [[5, 1], "x"]}, input=[]))
+    call = {"request": {"model": "m"}, "call_refs": [[5, 1], [-1, 9], "x"]}
+    odd = log(event(0, call=call, input=[]), events_data={"calls": [{"role": "user", "content": "q"}]})
     assert calls(odd) == []

@@ -74,6 +74,8 @@ def test_a_call_that_never_ended_was_sent_all_the_same() -> None:
     (first, second) = calls(callback(0)[0], *callback(1))
     assert first.response_body is None
     assert second.response_body is not None
+    (last,) = calls(callback(0)[0])
+    assert len(json.loads(last.request_body)["messages"]) == 2
     (failed,) = calls(streamed(0)[1], {"event": "on_chat_model_error", "run_id": "r0", "error": "x"})
     assert failed.response_body is None
 

@@ -113,6 +113,13 @@ def test_the_break_of_a_conversation_is_found(clock: str, causes: list[str], spa
     assert [one.cause for one in lineage.breaks] == causes
 
 
+def test_spans_in_front_of_all_messages_count_once() -> None:
+    spans = otlp(*(otlp_span(NUMBERS, number=number) for number in (1, 2, 3)))
+    said = (one for number in (1, 2, 3) for one in told(number, *TALK))
+    found = list(read_records(lines(spans, logs(*said)), name="input"))
+    assert [type(one) for one in found] == [Exchange] * 3
+
+
 def test_messages_of_calls_at_the_same_time_are_told_apart() -> None:
     first, second = told(1, SYSTEM, ASKED), told(2, SYSTEM, {"role": "user", "content": "Other"})
     mixed = [one for both in zip(first, second, strict=True) for one in both]

@@ -108,6 +108,9 @@ def test_claudes_counts_leave_out_what_was_read() -> None:
     one = only(trace(span(0, **{**more, "mlflow.chat.tokenUsage": usage})))
     assert one.url == "/v1/messages"
     assert json.loads(one.response_body or b"")["usage"] == usage
+    usage["input_tokens"] = 1_000  # more than was read, and still counted beside it
+    one = only(trace(span(0, **{**more, "mlflow.chat.tokenUsage": usage})))
+    assert json.loads(one.response_body or b"")["usage"]["input_tokens"] == 1_000
 
 
 def test_geminis_arguments_are_the_request_that_is_made_of_them() -> None:

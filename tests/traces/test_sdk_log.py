@@ -75,6 +75,13 @@ def test_whatever_a_text_says_it_is_read_as_it_was(text: str) -> None:
     assert json.loads(only(options(repr(said), before=headers)).request_body) == said
 
 
+def test_keys_of_the_same_name_inside_others_are_not_the_bodys() -> None:
+    headers = "'headers': {'json_data': {'model': 'other'}, 'url': '/other'}"
+    one = only(options(repr(body(0)), before=headers))
+    assert json.loads(one.request_body) == body(0)
+    assert one.url == "/chat/completions"
+
+
 def test_what_a_caller_adds_is_a_part_of_the_body() -> None:
     one = only(options("{'model': 'm', 'messages': []}", more=", 'extra_json': {'top_k': 3}"))
     assert json.loads(one.request_body) == {"model": "m", "messages": [], "top_k": 3}
