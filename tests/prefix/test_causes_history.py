@@ -302,8 +302,15 @@ class TestRewriting:
         assert found is not None
         assert (found.cause, found.harmless, found.lost_bytes) == ("block_missing", True, 0)
 
-    def test_a_summary_in_place_of_messages_is_a_compaction(self, surface: Surface) -> None:
-        after: list[Item] = [User("Summary of the conversation so far: two files were read."), User("go on")]
+    @pytest.mark.parametrize(
+        "told",
+        [
+            "Summary of the conversation so far: two files were read.",
+            "This goes on from an earlier session. Two files were read.",
+        ],
+    )
+    def test_a_summary_in_place_of_messages_is_a_compaction(self, surface: Surface, told: str) -> None:
+        after: list[Item] = [User(told), User("go on")]
         found = broken(surface, [*turn(1, LONG), *turn(2, LONG)], after)
         assert (found.cause, found.confidence) == ("compaction", Confidence.OBSERVED)
         assert found.delta_bytes < 0
