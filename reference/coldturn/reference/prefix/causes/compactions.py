@@ -15,7 +15,8 @@ CAUSE = "compaction"
 
 _SUMMARY = re.compile(
     rb"summari[sz]ed|summary (?:of|below)|<summary|#\s*summary|(?:conversation|session) summary"
-    rb"|\bcompact(?:ed|ion)\b|conversation (?:so far|history)|(?:previous|earlier|prior) (?:conversation|session)",
+    rb"|\bcompact(?:ed|ion)\b|conversation (?:so far|history)"
+    rb"|(?:previous|earlier|prior) (?:conversation|session)",
     re.IGNORECASE,
 )
 _SUMMARIES = frozenset({BlockKind.TEXT, BlockKind.OTHER, BlockKind.COMPACTION})
