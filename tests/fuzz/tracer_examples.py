@@ -151,6 +151,15 @@ _LOG = f"""{_AT} Request options: {_OPTIONS}
 {_AT} HTTP Response: POST {_ADDRESS} "200 OK" Headers({{'date': 'Mon, 30 Nov 2026 10:00:00 GMT'}})
 """.encode()
 
+
+def _pydantic() -> list[dict[str, Any]]:
+    asked = {"part_kind": "user-prompt", "content": "q"}
+    said = {"part_kind": "text", "content": "a"}
+    usage = {"input_tokens": 20, "cache_read_tokens": 4, "output_tokens": 3}
+    request = {"kind": "request", "parts": [asked], "instructions": "i", "timestamp": "2026-11-30T10:00:00Z"}
+    return [request, {"kind": "response", "parts": [said], "model_name": "gpt-5.5", "usage": usage}]
+
+
 EXAMPLES: tuple[Example, ...] = (
     Example(InputKind.LANGSMITH, "lines", lines(_run(2), _run(1))),
     Example(InputKind.LANGSMITH, "answer", dumped({"runs": [_run(2), _run(1)]}, 1)),
@@ -168,5 +177,6 @@ EXAMPLES: tuple[Example, ...] = (
     Example(InputKind.OPENAI_AGENTS, "lines", lines({"object": "trace", "id": "t"}, _generation(1))),
     Example(InputKind.OPENAI_AGENTS, "batch", dumped({"data": [_generation(2), _generation(1)]})),
     Example(InputKind.SDK_LOG, "", _LOG * 2),
+    Example(InputKind.PYDANTIC_AI, "", dumped(_pydantic() * 2)),
     Example(InputKind.LANGCHAIN, "", lines(_BEGUN, _ENDED)),
 )

@@ -24,6 +24,7 @@ class InputKind(StrEnum):
     INSPECT = "inspect"
     MLFLOW = "mlflow"
     OPENAI_AGENTS = "openai-agents"
+    PYDANTIC_AI = "pydantic-ai"
     LANGSMITH = "langsmith"
     LANGCHAIN = "langchain"
     BEDROCK_LOG = "bedrock-log"
