@@ -8,7 +8,12 @@ from typing import Any
 import pytest
 
 from coldturn.reference.prefix.model import Fidelity, Zone
-from coldturn.traces.errors import InputTooLargeError, NoRequestsError, UnreadableJsonError
+from coldturn.traces.errors import (
+    InputTooLargeError,
+    NoRequestsError,
+    UnreadableJsonError,
+    UnrecognisedInputError,
+)
 from coldturn.traces.exchange import EntryError, Exchange
 from coldturn.traces.formats import pydantic_ai
 from coldturn.traces.readers import read_exchanges, read_records
@@ -121,6 +126,11 @@ def test_older_versions_name_counts_and_times_in_another_way() -> None:
     (one,) = calls([request(0, part, timestamp=None), response(0, usage=usage)])
     assert one.started == T0 + 60
     assert json.loads(one.response_body or b"")["usage"]["prompt_tokens"] == 3_200
+
+
+def test_messages_of_another_protocol_are_not_taken_for_these() -> None:
+    with pytest.raises(UnrecognisedInputError):
+        calls([{"kind": "message", "role": "user", "parts": [{"kind": "text", "text": "q"}]}])
 
 
 def test_damage_and_too_much_are_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -84,7 +84,7 @@ def _time(asked: Mapping[str, Json]) -> float | None:
     """When a request was made; older versions tell the times of its parts alone."""
     times = [asked, *map(mapping, listed(asked.get("parts")))]
     known = [at for at in (instant(one.get("timestamp")) for one in times) if at is not None]
-    return instant(asked.get("timestamp")) or max(known, default=None)
+    return max(known, default=None)
 
 
 def _usage(told: Mapping[str, Json]) -> Counts:
