@@ -107,7 +107,7 @@ class Handoffs:
             return None
         case = _as_if_continued(was, observed)
         readable = readable_of(case, 0)
-        lost, why = _lost(case, readable)
+        lost, why = _lost_estimated(case, readable)
         named = _named(was, observed, why)
         found = placeless(observed.request.labels.turn, named, Zone.NONE, lost, options)
         rules = was.sent.known.name
@@ -167,7 +167,7 @@ def _as_if_continued(was: _Held, now: Observed) -> Case:
     return Case(was.request, now.request, was.sent, replace(now.sent, known=was.sent.known), unbroken, size)
 
 
-def _lost(case: Case, readable: Readable | None) -> tuple[EstimatedTokens, str | None]:
+def _lost_estimated(case: Case, readable: Readable | None) -> tuple[EstimatedTokens, str | None]:
     """Tokens that a cache would have kept where the conversation was, and why they are none."""
     nothing = EstimatedTokens(0)
     if readable is None:
