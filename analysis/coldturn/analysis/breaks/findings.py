@@ -88,7 +88,7 @@ class Finding:
         aliases: What Claude Code, Anthropic or OpenAI call it, ``openai: input_changed``.
         anchor: Where the documentation explains the cause.
         was_changed: Characters from and to of `was` that the newer request lacks; `now_changed`: of `now`
-            that are new. Keys and passwords are shown as asterisks, so `was` and `now` may look the same there.
+            that are new. Keys and passwords are asterisks, so `was` and `now` may look the same there.
         cost_amount_estimated: What the lost tokens cost at dated prices, in `currency`; None without them.
     """
 
