@@ -251,7 +251,8 @@ def test_parameters_are_given_as_text() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "told"),
     [("colour", "red", "no such parameter"), ("ttl", "long", "a number is expected"),
-     ("granularity", "0", "1 or more"), ("ttl.x", "1", "no such parameter"), ("reliability", "2", "1 or less")],
+     ("granularity", "0", "1 or more"), ("ttl.x", "1", "no such parameter"),
+     ("reliability", "2", "1 or less")],
 )  # fmt: skip
 def test_wrong_parameters_are_refused(name: str, value: str, told: str) -> None:
     with pytest.raises(ParameterError, match=told) as caught:
