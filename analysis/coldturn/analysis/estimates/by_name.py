@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from coldturn.analysis.estimates.layout import Layout, Unit
 from coldturn.analysis.estimates.named_caches import NamedCache, NamedCaches, Naming, State
-from coldturn.analysis.estimates.prices import CostEstimate, cost_of, day_of, price_of
+from coldturn.analysis.estimates.prices import cost_by_rules
 from coldturn.analysis.estimates.registry import Registry
 from coldturn.analysis.estimates.report import BLOCK, Flag, RequestEstimate, Told
 from coldturn.analysis.estimates.ruleset import EntryModel, RuleSet
@@ -126,7 +126,7 @@ class ByName:
             written_reported=usage.written,
             block=BLOCK,
             flags=tuple(flag for flag, holds in flags.items() if holds),
-            cost_estimated=_cost(scope, exchange, request, usage),
+            cost_estimated=cost_by_rules(scope.rules, request.model, exchange.started, usage),
             diagnosis=reply.diagnosis if reply else None,
         )
         return Told(row)
@@ -175,12 +175,3 @@ def _read(naming: Naming, size: int, usage: ProviderUsage) -> int | None:
     if naming.gone:
         return 0
     return size if usage.input is None else min(size, usage.input)
-
-
-def _cost(
-    scope: Scope, exchange: Exchange, request: PromptRequest, usage: ProviderUsage
-) -> CostEstimate | None:
-    if scope.rules is None:
-        return None
-    price = price_of(scope.rules, request.model or "", day_of(exchange.started))
-    return None if price is None else cost_of(usage, price)

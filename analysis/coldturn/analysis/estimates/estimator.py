@@ -17,7 +17,7 @@ from coldturn.analysis.estimates.layout import Layout
 from coldturn.analysis.estimates.named_caches import NamedCaches
 from coldturn.analysis.estimates.partial import broken_parent, loses_reasoning, partial_of
 from coldturn.analysis.estimates.placement import Placed, place, request_ttl
-from coldturn.analysis.estimates.prices import CostEstimate, cost_of, day_of, price_of
+from coldturn.analysis.estimates.prices import cost_by_rules
 from coldturn.analysis.estimates.registry import Registry, shipped
 from coldturn.analysis.estimates.report import BLOCK, Flag, RequestEstimate, Told
 from coldturn.analysis.estimates.ruleset import RuleSet
@@ -160,7 +160,7 @@ class RequestEstimator:
             written_reported=usage.written,
             block=max(scope.parameters.granularity, BLOCK),
             flags=tuple(flag for flag, holds in flags.items() if holds),
-            cost_estimated=_cost(exchange, request, scope, usage),
+            cost_estimated=cost_by_rules(scope.rules, request.model, exchange.started, usage),
             diagnosis=reply.diagnosis if reply else None,
         )
         return Told(row, scope.parameters.reliability, scope.problem if opened else None)
@@ -280,15 +280,6 @@ def _has_hidden_input(usage: ProviderUsage, layout: Layout, weigh: Weigh) -> boo
         return False
     sent = sum(layout.weights) * weigh.tokens_per_unit
     return usage.input > _HIDDEN_FACTOR * sent + _HIDDEN_LEAST
-
-
-def _cost(
-    exchange: Exchange, request: PromptRequest, scope: Scope, usage: ProviderUsage
-) -> CostEstimate | None:
-    if scope.rules is None:
-        return None
-    price = price_of(scope.rules, request.model or "", day_of(exchange.started))
-    return None if price is None else cost_of(usage, price)
 
 
 def host_of(url: str) -> str:

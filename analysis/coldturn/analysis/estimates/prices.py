@@ -72,6 +72,14 @@ def cost_of(usage: ProviderUsage, price: Price) -> CostEstimate | None:
     )
 
 
+def cost_by_rules(
+    rules: RuleSet | None, model: str | None, started: float | None, usage: ProviderUsage
+) -> CostEstimate | None:
+    """The same at the price that rules have for a model on the day of a time; None where they have none."""
+    price = None if rules is None else price_of(rules, model or "", day_of(started))
+    return None if price is None else cost_of(usage, price)
+
+
 def cost(
     price: Price,
     *,

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import IO
 
 from coldturn.reference.prefix.model import Surface, Zone
-from coldturn.traces.exchange import EntryError
 from coldturn.traces.formats.model import Format, Head, Layout, Record
 from coldturn.traces.formats.sessions import (
     NOT_KEPT,
@@ -22,7 +21,7 @@ from coldturn.traces.formats.sessions import (
     loose,
     members_of,
     object_of,
-    session_lines,
+    taken,
     text_of,
     to_json,
 )
@@ -46,18 +45,8 @@ def _is_rollout(head: Head) -> bool:
 
 def read(stream: IO[bytes], name: str) -> Iterator[Record]:
     """Every call whose tokens were counted; of one without items of its own (a summary) only the numbers."""
-    rollout = _Rollout(name)
-    for line in session_lines(stream, name):
-        if isinstance(line, EntryError):
-            yield line
-            continue
-        try:
-            found = rollout.take(line)
-        except NotJsonError as error:
-            yield EntryError(name, line.entry, f"line {line.number}: {error}")
-            continue
-        if found is not None:
-            yield found
+    records: Iterator[Record] = taken(stream, name, _Rollout(name).take)
+    yield from records
 
 
 @dataclass(frozen=True, slots=True)

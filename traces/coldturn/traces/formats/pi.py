@@ -16,7 +16,7 @@ from coldturn.traces.classify import instant
 from coldturn.traces.exchange import EntryError, Exchange
 from coldturn.traces.formats.model import Format, Head, Layout, Record
 from coldturn.traces.formats.pi_messages import Written, assembled, reply, write
-from coldturn.traces.formats.sessions import SessionCall, SessionLine, count_of, loose, session_lines, text_of
+from coldturn.traces.formats.sessions import SessionCall, SessionLine, count_of, loose, taken, text_of
 from coldturn.traces.kinds import InputKind
 from coldturn.traces.usage_record import UsageRecord
 
@@ -43,11 +43,8 @@ def _is_session(head: Head) -> bool:
 
 def read(stream: IO[bytes], name: str) -> Iterator[Record]:
     """Every call of a session that reported what it used."""
-    session = _Session(name)
-    for line in session_lines(stream, name):
-        found = line if isinstance(line, EntryError) else session.take(line)
-        if found is not None:
-            yield found
+    records: Iterator[Record] = taken(stream, name, _Session(name).take)
+    yield from records
 
 
 @dataclass(slots=True)

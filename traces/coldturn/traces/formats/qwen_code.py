@@ -16,11 +16,11 @@ from coldturn.reference.prefix.model import Surface
 from coldturn.traces.exchange import EntryError
 from coldturn.traces.formats.bodies import body_of
 from coldturn.traces.formats.model import Format, Head, Layout, Record
-from coldturn.traces.formats.sessions import SessionCall, SessionLine, session_lines, to_json
+from coldturn.traces.formats.sessions import SessionCall, SessionLine, taken, to_json
 from coldturn.traces.formats.talk import messages_of
 from coldturn.traces.formats.timed import listed, mapping, text
 from coldturn.traces.kinds import InputKind
-from coldturn.traces.slices import NotJsonError, value_of
+from coldturn.traces.slices import value_of
 from coldturn.traces.usage_reply import Counts, counts, usage_reply
 
 Json: TypeAlias = Any
@@ -48,21 +48,8 @@ def _recognise(head: Head) -> bool:
 
 def read(stream: IO[bytes], name: str) -> Iterator[Record]:
     """Every answer whose tokens were counted, in order."""
-    session = _Session()
-    for line in session_lines(stream, name):
-        if isinstance(line, EntryError):
-            yield line
-            continue
-        try:
-            call = session.take(line)
-        except NotJsonError as error:
-            yield EntryError(name, line.entry, f"line {line.number}: {error}")
-            continue
-        except RecursionError:
-            yield EntryError(name, line.entry, f"line {line.number}: it is nested too deeply")
-            continue
-        if call is not None:
-            yield call.exchange(name)
+    for found in taken(stream, name, _Session().take):
+        yield found if isinstance(found, EntryError) else found.exchange(name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ system text are lost. Bodies are written afresh in the format of the call's prov
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 from urllib.parse import quote
 
 from coldturn.reference.prefix.model import Fidelity, Surface, Zone
@@ -21,6 +21,8 @@ from coldturn.traces.exchange import EntryError, Exchange, ExchangeKind
 from coldturn.traces.limits import MAX_DOCUMENT
 from coldturn.traces.opening import Line, lines
 from coldturn.traces.slices import NotJsonError, object_parts, value_of
+
+T = TypeVar("T")
 
 NOT_KEPT = frozenset({Zone.TOOLS, Zone.SYSTEM})
 """Zones that most sessions lack: sent with every request, and unknown."""
@@ -122,6 +124,30 @@ def session_lines(stream: IO[bytes], name: str) -> Iterator[SessionLine | EntryE
         if held > MAX_DOCUMENT:
             raise InputTooLargeError(name, "the session", MAX_DOCUMENT)
         yield _line(line, entry, name)
+
+
+def taken(stream: IO[bytes], name: str, take: Callable[[SessionLine], T | None]) -> Iterator[T | EntryError]:
+    """What each line of a session gives, as `session_lines` reads them.
+
+    Args:
+        stream: The session.
+        name: What errors call it.
+        take: Takes a line; None where it gives nothing. What it cannot read becomes an error of its own.
+    """
+    for line in session_lines(stream, name):
+        if isinstance(line, EntryError):
+            yield line
+            continue
+        try:
+            found = take(line)
+        except NotJsonError as error:
+            yield EntryError(name, line.entry, f"line {line.number}: {error}")
+            continue
+        except RecursionError:
+            yield EntryError(name, line.entry, f"line {line.number}: it is nested too deeply")
+            continue
+        if found is not None:
+            yield found
 
 
 def _line(line: Line, entry: int, name: str) -> SessionLine | EntryError:
