@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from coldturn.reference.prefix.causes.change import Change, Pair, at, common_suffix
 from coldturn.reference.prefix.causes.sources import EVIDENT
+from coldturn.reference.prefix.causes.suffix import moves, renewed
 from coldturn.reference.prefix.causes.transient import is_reminder, is_spoken
 from coldturn.reference.prefix.continuation import TRIVIAL_BYTES, is_models, says_again, says_rest_again
 from coldturn.reference.prefix.difference import Difference
@@ -42,6 +43,8 @@ def branch(pair: Pair, place: Difference, changes: Sequence[Change]) -> Change |
     first = changes[0]
     if first.harmless or not EVIDENT.isdisjoint(first.kinds):
         return None
+    if first.zone is Zone.HISTORY and (again := renewed(pair, place, first)) is not None:
+        return again
     kind = _kind(pair, place, changes)
     if kind is None:
         return None
@@ -57,7 +60,7 @@ def _kind(pair: Pair, place: Difference, changes: Sequence[Change]) -> str | Non
     rewritten = any(change.zone is Zone.HISTORY and not change.harmless for change in changes)
     if first.cause != "history_rewritten" and not (first.cause in _WITH_HISTORY and rewritten):
         return None
-    if first.cause == "history_rewritten" and _is_moved_suffix(pair, place):
+    if first.cause == "history_rewritten" and moves(pair, place):
         return MOVED_SUFFIX
     if first.cause == "system_replaced":
         paid = _goes_on(*_histories(pair))
@@ -154,17 +157,6 @@ def _branched(pair: Pair) -> str:
 def _history(blocks: Iterable[Block], end: int | None = None) -> list[Block]:
     inside = list(blocks)[:end]
     return [block for block in inside if block.zone is Zone.HISTORY and not is_reminder(block)]
-
-
-def _is_moved_suffix(pair: Pair, place: Difference) -> bool:
-    """Whether only the parent's last text moved, behind what was put in front of it: it ends both."""
-    if place.parent is None or place.parent != pair.stable_end - 1:
-        return False
-    was, now = pair.parent.blocks[place.parent], pair.child.blocks[len(pair.child.blocks) - 1]
-    if is_models(was) or was.kind is not now.kind or now.zone is not Zone.HISTORY:
-        return False
-    rest = was.facts.content[place.block_offset :]
-    return bool(rest) and now.facts.content.endswith(rest)
 
 
 def _is_paid_again(pair: Pair, parent: int, child: int, offset: int) -> bool:

@@ -137,12 +137,19 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
 """Cause -> what to do, one line."""
 
 
+RENEWED_SUFFIX = "renewed_suffix"
+"""Kind of a last message that each request sends anew, as `RENEWED` says."""
+RENEWED = "Nothing to mend: what each request sends anew at its very end costs itself alone."
+
+
 def remedy_of(cause: str, zone: Zone, kinds: tuple[str, ...] = ()) -> str | None:
     """What to do about a cause where it was found, one line; None for one that has no remedy here."""
     if zone is Zone.HISTORY and cause in _TIMES:
         return AS_SENT
     if cause == "tool_edited" and kinds == ("flag",):
         return FLAGS
+    if RENEWED_SUFFIX in kinds:
+        return RENEWED
     if cause == "history_rewritten" and len(kinds) == 1 and kinds[0] in BY_KIND:
         return BY_KIND[kinds[0]]
     return REMEDIES.get(cause)
