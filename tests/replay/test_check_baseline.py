@@ -264,3 +264,57 @@ def test_writing_is_whole_or_not_at_all(locked: Run, monkeypatch: pytest.MonkeyP
     assert "no space left" in ran.err
     assert LOCK.read_bytes() == before
     assert sorted(path.name for path in Path().iterdir()) == ["a.jsonl", "coldturn.lock.json"]
+
+
+def _anthropic(*, marked: bool) -> None:
+    """A conversation that grows, with a marker behind its last message or with none."""
+    lines = []
+    for turns in range(1, 4):
+        said = [
+            f"{role} {number}: {SYSTEM * 40}" for number in range(turns) for role in ("user", "assistant")
+        ]
+        parts: list[dict[str, Any]] = [{"type": "text", "text": text} for text in said[:-1]]
+        if marked:
+            parts[-1]["cache_control"] = {"type": "ephemeral"}
+        messages = [{"role": part["text"].partition(" ")[0], "content": [part]} for part in parts]
+        body = {"model": "claude-sonnet-4-5", "max_tokens": 9, "system": SYSTEM, "messages": messages}
+        lines.append(json.dumps(body))
+    Path("a.jsonl").write_text("\n".join(lines) + "\n")
+
+
+def test_markers_that_are_gone_fail_the_gate(run: Run) -> None:
+    """No text differs, and from now on everything is paid for."""
+    _anthropic(marked=True)
+    assert run("check", "a.jsonl", "--create").code == 0
+    assert b'"marked": true' in LOCK.read_bytes()
+    assert run("check", "a.jsonl").code == 0
+    _anthropic(marked=False)
+    shown = run("check", "a.jsonl", "--json")
+    assert shown.code == 1
+    (found,) = shown.json["findings"]
+    assert (found["cause"], found["request"], found["source"]) == ("breakpoint_missing", None, "a.jsonl")
+    assert "no request of a.jsonl has a cache marker any more" in found["message"]
+    assert run("check", "a.jsonl", "--fix").code == 0
+    assert b"marked" not in LOCK.read_bytes()
+    assert run("check", "a.jsonl").code == 0
+
+
+def test_what_was_never_marked_is_no_finding(run: Run) -> None:
+    _anthropic(marked=False)
+    assert run("check", "a.jsonl", "--create").code == 0
+    assert b"marked" not in LOCK.read_bytes()
+    assert run("check", "a.jsonl").code == 0
+    _anthropic(marked=True)
+    assert run("check", "a.jsonl").code == 0
+
+
+def test_a_setting_stands_nowhere_in_the_text(run: Run) -> None:
+    _anthropic(marked=True)
+    path = Path("a.jsonl")
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([*lines[:2], lines[2].replace("claude-sonnet-4-5", "claude-opus-4-5")]) + "\n")
+    shown = run("check", "a.jsonl", "--json")
+    (found,) = [one for one in shown.json["findings"] if one["cause"] == "model_changed"]
+    assert found["message"].startswith("request 2 parts from request 1: model_changed")
+    assert " in None" not in found["message"]
+    assert "0 bytes" not in found["message"].split("are sent anew")[0].split(";")[1][:9]

@@ -107,7 +107,11 @@ class KnownLint(_Value):
 
 
 class KnownRecording(_Value):
-    """One line: a recording as one policy sends it."""
+    """One line: a recording as one policy sends it.
+
+    Attributes:
+        marked: Whether any request has a cache marker; written where one has.
+    """
 
     source: Name
     policy: Name
@@ -117,6 +121,7 @@ class KnownRecording(_Value):
     prompts: list[Name]
     breaks: list[KnownBreak]
     lints: list[KnownLint]
+    marked: bool = False
 
     @property
     def id(self) -> tuple[str, str]:
@@ -172,4 +177,5 @@ def known_recording(
         prompts=sorted(head.digest for head in measured.heads),
         breaks=known_breaks(breaks),
         lints=known_lints(lints),
+        marked=measured.marked,
     )

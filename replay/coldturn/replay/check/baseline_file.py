@@ -21,6 +21,7 @@ from coldturn.replay.check.baseline import (
     VERSION,
     Baseline,
     Exemption,
+    KnownRecording,
 )
 from coldturn.replay.check.errors import (
     BaselineError,
@@ -178,7 +179,10 @@ def text_of(baseline: Baseline) -> str:
 
 
 def _line(value: BaseModel) -> str:
-    return json.dumps(value.model_dump(exclude_none=isinstance(value, Exemption)), ensure_ascii=False)
+    said = value.model_dump(exclude_none=isinstance(value, Exemption))
+    if isinstance(value, KnownRecording) and not value.marked:
+        del said["marked"]
+    return json.dumps(said, ensure_ascii=False)
 
 
 def _exemption_order(one: Exemption) -> tuple[str, str, int, str, str]:

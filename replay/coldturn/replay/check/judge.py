@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from coldturn.analysis.verdicts.remedies import ALL_REMEDIES
 from coldturn.replay.check.baseline import (
     Baseline,
     KnownBreak,
@@ -18,6 +19,7 @@ from coldturn.replay.check.judged import Accepted, Cold, GateFinding, Judged, Ki
 from coldturn.replay.check.measured import RECORDED, Key, Measured, SeenBreak, SeenLint
 from coldturn.replay.check.places import Places
 
+_UNMARKED = "breakpoint_missing"
 TOLERANCE = 0.05
 """How far an estimated hit rate may fall, as a fraction of the input: five points of a hundred."""
 
@@ -79,7 +81,9 @@ class Judge:
             self.known += len(breaks)
             after = there.model_copy(update={"prompts": before.prompts})
         else:
-            self.known += len(breaks) - sum(each.kind in _OF_BREAKS for each in found)
+            self.known += len(breaks) - sum(
+                each.kind in _OF_BREAKS and each.request is not None for each in found
+            )
             self.findings += found
         if Mend.TRIM in self.rules.accept:
             after = _without_gone(after, there)
@@ -104,6 +108,8 @@ class Judge:
         self, one: Measured, before: KnownRecording, breaks: Sequence[SeenBreak], lints: Sequence[SeenLint]
     ) -> Iterator[GateFinding]:
         yield from (_of_break(one, found, Mend.FIX) for found in _new_breaks(breaks, before.breaks))
+        if before.marked and not one.marked:
+            yield _of_lost_markers(one)
         accepted = {lint.key for lint in before.lints}
         yield from (_of_lint(one, found, Mend.FIX) for found in lints if found.key not in accepted)
 
@@ -246,6 +252,17 @@ def _rates(one: Measured, before: KnownRecording, tolerance: float) -> Iterator[
                 Kind.HIT_RATE, one.source, None, None, None, None, message, Mend.FIX, policy=one.policy
             )
             return
+
+
+def _of_lost_markers(one: Measured) -> GateFinding:
+    """Requests had cache markers, and none has any more: no text differs, and nothing is cached."""
+    message = (
+        f"no request of {_name(one)} has a cache marker any more, and some had: nothing of them is kept."
+        f" {ALL_REMEDIES[_UNMARKED]}"
+    )
+    return GateFinding(
+        Kind.NEW_BREAK, one.source, None, _UNMARKED, None, None, message, Mend.FIX, policy=one.policy
+    )
 
 
 def _of_break(one: Measured, found: SeenBreak, mend: Mend) -> GateFinding:

@@ -101,6 +101,7 @@ class Measured:
         hidden: Requests with breaks that stand behind or beside another: still there, and not counted.
         input_estimated: Estimated tokens of all requests; `ceiling_estimated` of the prefixes that repeat an
             earlier request, `read_estimated` what the rule lets a cache serve of them.
+        marked: Whether any request has a cache marker.
     """
 
     source: str
@@ -114,6 +115,7 @@ class Measured:
     ceiling_estimated: int
     read_estimated: int
     hidden: tuple[tuple[int, Key], ...] = ()
+    marked: bool = False
 
     @property
     def id(self) -> tuple[str, str]:

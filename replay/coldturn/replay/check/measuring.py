@@ -45,6 +45,7 @@ class Measure:
     _input: int = 0
     _ceiling: int = 0
     _read: int = 0
+    _marked: bool = False
 
     def request(
         self,
@@ -67,6 +68,7 @@ class Measure:
             cached: Whether the server answered; what it refused was not cached and is not read.
         """
         self.requests += 1
+        self._marked = self._marked or bool(request.markers)
         ledger = self._ledgers.of(request)
         if first:
             self._add_head(ledger)
@@ -110,6 +112,7 @@ class Measure:
             ceiling_estimated=self._ceiling,
             read_estimated=self._read,
             hidden=tuple(self._hidden),
+            marked=self._marked,
         )
 
     def _add_head(self, ledger: Ledger) -> None:
@@ -169,18 +172,25 @@ _LINT_WORDS = {
 
 def sentence_of(found: Finding) -> str:
     """What a break is, where and what it costs, in one sentence, and what to do in another."""
-    where = found.segment if found.section is None else f"{found.segment} in {found.section!r}"
-    place = "" if found.block_offset is None else f" at byte {found.block_offset:,}"
     names = f" ({', '.join(found.names[:3])}{', ...' if len(found.names) > 3 else ''})" if found.names else ""
-    cost = (
-        f"{found.lost_bytes:,} bytes, about {found.lost_tokens_estimated:,} tokens (estimated), are sent anew"
-        if found.lost_tokens_estimated or found.readable_estimated != 0
-        else f"{found.lost_bytes:,} bytes are sent anew, which costs nothing yet"
-    )
-    what = (
-        f"request {found.request} parts from request {found.parent} in {where}{place}: {found.cause}{names}"
-    )
-    return f"{what}; {cost}. {found.remedy or ''}".rstrip()
+    what = f"request {found.request} parts from request {found.parent}{_where(found)}: {found.cause}{names}"
+    return f"{what}; {_cost(found)}. {found.remedy or ''}".rstrip()
+
+
+def _cost(found: Finding) -> str:
+    size = f"{found.lost_bytes:,} bytes" if found.lost_bytes else ""
+    if not found.lost_tokens_estimated and found.readable_estimated == 0:
+        return f"{size} are sent anew, which costs nothing yet" if size else "it costs nothing yet"
+    tokens = f"about {found.lost_tokens_estimated:,} tokens (estimated)"
+    return f"{size}, {tokens}, are sent anew" if size else f"{tokens} are sent anew"
+
+
+def _where(found: Finding) -> str:
+    """Where a break stands; nothing for settings, markers and times, which stand nowhere in the text."""
+    if found.segment is None:
+        return ""
+    where = found.segment if found.section is None else f"{found.segment} in {found.section!r}"
+    return f" in {where}" + ("" if found.block_offset is None else f" at byte {found.block_offset:,}")
 
 
 def head_of(ledger: Ledger) -> PromptHead | None:
