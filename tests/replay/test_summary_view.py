@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
 
+from coldturn.analysis.breaks.explain import explain
 from coldturn.analysis.breaks.findings import LineageReport, Report, Tokens
 from coldturn.reference.prefix.model import Fidelity, Surface
 from coldturn.replay.cli.summary_view import summary
+from coldturn.traces.readers import read_exchanges
 
 ESTIMATE = "no finding accounts for the rest"
 BYTES_ALONE = "no cache rules for some-model: judged by bytes and reported reads"
@@ -73,3 +76,25 @@ def test_what_was_not_read_to_its_end_gets_no_clean_bill() -> None:
     assert line.plain == "4 requests in 1 conversation: no unplanned break in what could be read"
     line, *_ = summary(report)
     assert line.plain == "4 requests in 1 conversation: no unplanned break"
+
+
+def test_requests_that_nothing_marks_account_for_a_rate_of_nothing() -> None:
+    lines = []
+    for turns in (1, 2, 3):
+        messages = [
+            {
+                "role": ("user", "assistant")[at % 2],
+                "content": f"{at}: " + "The clerk answers briefly. " * 300,
+            }
+            for at in range(2 * turns - 1)
+        ]
+        body = {"model": "claude-sonnet-4-5", "max_tokens": 9, "messages": messages}
+        usage = {"input_tokens": 2_000 * turns, "cache_read_input_tokens": 0, "output_tokens": 9}
+        reply = {"type": "message", "id": f"m{turns}", "role": "assistant", "content": [], "usage": usage}
+        lines.append(
+            json.dumps({"url": "https://api.anthropic.com/v1/messages", "request": body, "response": reply})
+        )
+    report = explain(read_exchanges("\n".join(lines).encode() + b"\n"))
+    told = "\n".join(line.plain for line in summary(report))
+    assert "2 requests have no marker, so nothing is kept: `coldturn advise` says" in told
+    assert ESTIMATE not in told

@@ -90,13 +90,18 @@ def _reported(report: Report) -> Iterator[Text]:
         yield Text(
             f"  reported: {sum(known):,} of {counted(sent, 'input token')} read from the cache, {rate}"
         )
-        judged = any(lineage.rules is not None for lineage in report.lineages)
-        if (
-            judged
-            and _is_low(report, sum(known), sent)
-            and not any(row.verdict.costs for row in report.causes)
-        ):
-            yield Text("  no finding accounts for the rest: `coldturn estimate` shows what the rules allow")
+        if _is_low(report, sum(known), sent) and not any(row.verdict.costs for row in report.causes):
+            yield from _why_low(report)
+
+
+def _why_low(report: Report) -> Iterator[Text]:
+    """Where to look next when no finding lost anything and little was read."""
+    unmarked = sum(row.breaks for row in report.causes if row.cause == "breakpoint_missing")
+    if unmarked:
+        few = "a request has" if unmarked == 1 else f"{unmarked:,} requests have"
+        yield Text(f"  {few} no marker, so nothing is kept: `coldturn advise` says what markers would save")
+    elif any(lineage.rules is not None for lineage in report.lineages):
+        yield Text("  no finding accounts for the rest: `coldturn estimate` shows what the rules allow")
 
 
 def _is_low(report: Report, read: int, sent: int) -> bool:
