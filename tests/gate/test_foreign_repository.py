@@ -12,6 +12,8 @@ from replay.gate_logs import GROWN, SYSTEM
 SOUND = "tests/cassettes/test_agent/test_sound.yaml"
 BROKEN = "tests/cassettes/test_agent/test_broken.yaml"
 
+SHORT = 'SHORT = "You are hasty."\nGROWN ='
+MOVES = '@pytest.mark.moves_prefix(reason="it is cut here")'
 TESTS = f"""
 import pytest
 from agent import ask
@@ -77,6 +79,35 @@ def test_one_option_gives_the_gate(project: Project) -> None:
     assert "accept: pytest --coldturn=fix" in ran.out
     assert project.pytest("--coldturn=create").code == 1
     assert project.pytest("--coldturn=fix").code == 0
+
+
+def test_a_break_in_what_a_test_sends_is_seen_before_the_cassette_is_recorded_anew(project: Project) -> None:
+    record(project)
+    assert project.pytest("--coldturn=create").code == 0
+    tests = project.folder / "tests/test_agent.py"
+    tests.write_text(TESTS.replace('("a", "b")', '("a", "b", system=SHORT)').replace("GROWN =", SHORT))
+    for words in ("check", "fix", "create"):
+        ran = project.pytest(f"--coldturn={words}", "-W", "error")
+        assert ran.code == 1, words
+        assert "3 passed, 1 error" in ran.out, "the cassette answered"
+        assert f"new_break system_replaced at request 1 system $.messages[0] in {SOUND}" in ran.out, ran.out
+        assert "seen in what the test sent; the cassette holds other requests" in ran.out
+        assert "looked at, 0 findings, 1 known, 1 in what tests sent (told above" in ran.out
+        assert "accept: record the cassette anew, then pytest --coldturn=fix" in ran.out
+    assert project.pytest("--coldturn=check", "-n1").code == 1
+
+    marked = tests.read_text().replace("\ndef test_sound", f"\n{MOVES}\ndef test_sound")
+    tests.write_text(marked)
+    assert project.pytest("--coldturn=check").code == 0, "the mark is not stale"
+
+
+def test_a_part_of_a_cassette_is_no_finding(project: Project) -> None:
+    record(project)
+    assert project.pytest("--coldturn=create").code == 0
+    tests = project.folder / "tests/test_agent.py"
+    tests.write_text(TESTS.replace('    ask("a")\n    ask("a", "b")\n', '    ask("c")\n'))
+    ran = project.pytest("--coldturn=check", "-k", "sound")
+    assert ran.code == 0, ran.out
 
 
 def test_the_setting_is_worth_the_option(project: Project, vcr_tests: Callable[..., None]) -> None:

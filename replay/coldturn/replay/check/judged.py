@@ -27,6 +27,8 @@ class Kind(StrEnum):
 
 OF_RECORDINGS = frozenset({Kind.NEW_BREAK, Kind.PLANNED_RULE, Kind.ZONE_LINT, Kind.HIT_RATE})
 """Kinds that one recording alone shows."""
+OF_PROMPTS = OF_RECORDINGS - {Kind.HIT_RATE}
+"""Those of them that a part of a recording shows as well."""
 
 
 class Mend(StrEnum):

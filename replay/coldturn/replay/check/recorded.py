@@ -124,8 +124,20 @@ def measure_file(
     Raises:
         InputError: It cannot be read.
     """
+    return measure_exchanges(read_exchanges(path, name=str(path)), path, places, name=name, lint=lint)
+
+
+def measure_exchanges(
+    exchanges: Iterable[Exchange | EntryError],
+    path: Path,
+    places: Places,
+    *,
+    name: str | None = None,
+    lint: bool = True,
+) -> Measured | None:
+    """Measure exchanges whose source is `path` as the recording that lies there; else as `measure_file`."""
     collector = Collector(places, lint=lint)
-    for item in read_exchanges(path, name=str(path)):
+    for item in exchanges:
         collector.add(item)
     collector.finish(str(path))
     return replace(collector.found[0], source=name or str(path)) if collector.found else None

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from coldturn.reference.prefix.errors import ColdturnError
-from coldturn.replay.pytest_plugin.used import recordings_of
+from coldturn.replay.pytest_plugin.played import Played
+from coldturn.replay.pytest_plugin.used import played_of, recordings_of
 from coldturn.replay.pytest_plugin.words import CHECK, WRITING, in_ci
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ MARK = "moves_prefix"
 _OUTPUT = "coldturn"
 _PASSED: pytest.StashKey[bool] = pytest.StashKey()
 _FILES: pytest.StashKey[tuple[Path, ...]] = pytest.StashKey()
+_PLAYED: pytest.StashKey[list[Played]] = pytest.StashKey()
 _CHECKED: pytest.StashKey[bool] = pytest.StashKey()
 _ENDED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
 
@@ -84,8 +86,10 @@ class GateHooks:
     def pytest_fixture_setup(
         self, fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
     ) -> Generator[None, object, object]:
-        """Note the recording that a fixture opened."""
+        """Note the recording that a fixture opened, and what a test sends to it."""
         value = yield
+        if isinstance(request.node, pytest.Item) and (played := played_of(value)) is not None:
+            request.node.stash.setdefault(_PLAYED, []).append(played)
         for path in recordings_of(value, fixturedef, request):
             if isinstance(request.node, pytest.Item):
                 request.node.stash[_FILES] = (*_files_of(request.node), path)
@@ -115,12 +119,21 @@ class GateHooks:
         reason = None if mark is None else _reason(mark)
         files = list(dict.fromkeys(_files_of(item)))
         problems = list(self.session.check_test(item.nodeid, files, reason)) if files else []
+        if not problems:
+            problems = [*self._check_played(item, reason)]
         used = any(path.exists() for path in files) or item.stash.get(_CHECKED, False)
         if reason is not None and item.stash.get(_PASSED, False):
             moved = used and self.session.has_moved(item.nodeid)
             problems += [] if moved else [_stale(item, used=used)]
         if problems:
             pytest.fail("\n".join(problems), pytrace=False)
+
+    def _check_played(self, item: pytest.Item, reason: str | None) -> Iterator[str]:
+        """Check what the test sent where its cassettes hold something else."""
+        for played in item.stash.get(_PLAYED, []):
+            sent = list(played.exchanges())
+            if sent:
+                yield from self.session.check_sent(item.nodeid, played.path, sent, reason)
 
     def check_now(self, item: pytest.Item, source: Path, policy: str | None) -> Measured:
         """Check a recording inside a test.

@@ -11,7 +11,8 @@ import msgspec
 from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.replay.check.measured import Measured
 from coldturn.replay.check.places import Places
-from coldturn.replay.check.recorded import measure_file
+from coldturn.replay.check.recorded import measure_exchanges, measure_file
+from coldturn.traces.exchange import EntryError, Exchange
 
 
 class Looked(msgspec.Struct, frozen=True):
@@ -67,6 +68,10 @@ class Recordings:
         if at not in self._seen:
             self._seen[at] = self._measured(path)
         return self._seen[at]
+
+    def of_sent(self, path: Path, sent: Iterable[Exchange | EntryError]) -> Measured | None:
+        """Measure what was sent in place of what a cassette holds; None without a request to a model."""
+        return measure_exchanges(sent, path, self.places, name=self.name(path), lint=self.lint)
 
     def name(self, path: Path) -> str:
         """What reports call it: its path from the root folder, where it lies below that."""

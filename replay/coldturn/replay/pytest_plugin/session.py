@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.replay.check.baseline import DEFAULT_NAME
 from coldturn.replay.check.gate import Gate
 from coldturn.replay.check.judge import TOLERANCE, Rules
-from coldturn.replay.check.judged import OF_RECORDINGS, GateFinding, Judged, Mend
+from coldturn.replay.check.judged import OF_PROMPTS, OF_RECORDINGS, GateFinding, Judged, Mend
 from coldturn.replay.check.measured import Measured
 from coldturn.replay.check.settings import GateSettings
 from coldturn.replay.cli.inputs import expand, followed
 from coldturn.replay.pytest_plugin.recordings import Looked, Recordings, Use, packed, unpacked
 from coldturn.replay.pytest_plugin.summary import finding_lines
+from coldturn.traces.exchange import EntryError, Exchange
 
 
 def open_session(root: Path, words: frozenset[str]) -> GateSession:
@@ -40,6 +41,7 @@ class GateSession:
     Attributes:
         judged: The whole, once it is judged.
         unread: Sentences on recordings that could not be read.
+        sent: Findings of this process in what tests sent, where cassettes hold something else.
     """
 
     gate: Gate
@@ -47,6 +49,7 @@ class GateSession:
     uses: list[Use] = field(default_factory=list)
     judged: Judged | None = None
     unread: list[str] = field(default_factory=list)
+    sent: int = 0
     wrote: bool = False
     _moved: set[str] = field(default_factory=set)
 
@@ -108,6 +111,30 @@ class GateSession:
             self._moved.add(test)
         for finding in judge.findings:
             yield from finding_lines(finding)
+
+    def check_sent(
+        self, test: str, path: Path, sent: Sequence[Exchange | EntryError], reason: str | None
+    ) -> Iterator[str]:
+        """Check what a test sent where its cassette holds something else: a cassette answers all the same.
+
+        What the baseline accepts of the recording is accepted here too. Hit rates are left to the cassette,
+        since a test may send a part of it. The other arguments are those of `check_test`.
+
+        Yields:
+            What is wrong, for people.
+        """
+        measured = self.recordings.of_sent(path, sent)
+        if measured is None:
+            return
+        # No word accepts it: what the baseline keeps is read from the cassette.
+        gate = replace(self.gate, rules=replace(self.gate.rules, accept=frozenset()))
+        judge = gate.judge_part([measured], {} if reason is None else {measured.key: reason})
+        if reason is not None and judge.moved:
+            self._moved.add(test)
+        for finding in judge.findings:
+            if finding.kind in OF_PROMPTS:
+                self.sent += 1
+                yield from finding_lines(finding, sent=True)
 
     def has_moved(self, test: str) -> bool:
         """Whether a recording of a test that may move its prefix did."""

@@ -21,11 +21,18 @@ def spelled(mend: Mend) -> str:
     return f"--coldturn={mend.value}"
 
 
-def finding_lines(finding: GateFinding) -> Iterator[str]:
-    """A finding: what and where, which pytest repeats at its end; the sentence; what accepts or mends it."""
+def finding_lines(finding: GateFinding, *, sent: bool = False) -> Iterator[str]:
+    """A finding: what and where, which pytest repeats at its end; the sentence; what accepts or mends it.
+
+    Args:
+        finding: What was found.
+        sent: Whether it is in what the test sent, and the cassette holds something else.
+    """
     yield shown_line(f"coldturn: {_headline(finding)} in {finding.source or 'all recordings'}")
     yield f"  {shown_line(finding.message)}"
-    yield f"  accept: {_accept(finding)}"
+    if sent:
+        yield "  seen in what the test sent; the cassette holds other requests, and answered all the same"
+    yield f"  accept: {'record the cassette anew, then ' if sent else ''}{_accept(finding)}"
 
 
 def _headline(finding: GateFinding) -> str:
@@ -50,7 +57,8 @@ def summary_lines(session: GateSession) -> Iterator[str]:
         return
     yield ""
     left = [finding for finding in judged.findings if not session.was_told(finding)]
-    yield f"coldturn: {_totals(judged, told=len(left) < len(judged.findings))}"
+    sent = f", {session.sent} in what tests sent (told above, with the tests)" if session.sent else ""
+    yield f"coldturn: {_totals(judged, told=len(left) < len(judged.findings))}{sent}"
     for finding in left:
         yield from _short(finding, session)
     for mend, names in accepted_by_mend(judged.accepted):

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from coldturn.replay.pytest_plugin.played import Played
+
 _CASSETTES = "vcr.cassette"
 _RECORDERS = "coldturn.replay.capture.recorder"
 _PYTEST_RECORDING = "pytest_recording.plugin"
@@ -36,6 +38,16 @@ def recordings_of(
     if fixture.func.__module__ == _PYTEST_RECORDING:
         found += _further(request)
     return [one.absolute() for one in found]
+
+
+def played_of(value: object) -> Played | None:
+    """Watch what a test sends to vcrpy's cassette from now on; None for other values of fixtures."""
+    path = getattr(value, "_path", None)
+    if type(value).__module__ != _CASSETTES or not isinstance(path, str | os.PathLike):
+        return None
+    played = Played(value, Path(path).absolute())
+    played.watch()
+    return played
 
 
 def _further(request: pytest.FixtureRequest) -> Iterator[Path]:
