@@ -179,6 +179,19 @@ def test_a_bar_is_as_long_as_the_tokens_its_cause_lost(frames: Frames) -> None:
     assert rows[-1] == "27 other causes"
 
 
+def test_a_panel_that_lost_nothing_leaves_the_scale_of_the_others_alone(frames: Frames) -> None:
+    breaks = frame_of(frames, "breaks")
+    tokens = breaks.with_columns(pl.lit(5_000).alias("lost_tokens_estimated"))
+    nothing = breaks.with_columns(
+        pl.lit(0).alias("lost_tokens_estimated"), pl.lit("mended").alias("recording")
+    )
+    drawn = charts.breaks_chart(pl.concat([tokens, nothing], how="vertical_relaxed"))
+    bars = [bar for axes in drawn.axes for bar in axes.patches if isinstance(bar, Rectangle)]
+    longest = max(bar.get_x() + bar.get_width() for bar in bars)
+    assert longest >= 5_000
+    assert {axes.get_xlim()[1] > longest for axes in drawn.axes} == {True}
+
+
 def test_zones_pile_up_to_the_prompt_and_name_what_was_not_recorded(frames: Frames) -> None:
     steps = frame_of(frames, "steps").filter(pl.col("policy") == "naive")
     top = charts.zones_chart(steps).axes[0].dataLim.ymax

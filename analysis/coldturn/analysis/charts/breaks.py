@@ -75,6 +75,8 @@ def breaks_chart(breaks: pl.DataFrame, *, title: str | None = None) -> Figure:
     for axes, panel, rows in zip(shape.flat, panels, counted, strict=True):
         _draw(axes, rows)
         headline(axes, f"{name_of(panel, several_recordings=several)}: {_sentence(panel)}")
+    # One scale for all panels, whatever the last of them holds, with room for the figures behind the bars.
+    axes.set_xlim(0, 1.16 * max(_most(rows) for rows in counted) or 1)
     axes.set_xlabel(
         "tokens that could have been read and were sent again (estimated)", fontsize=9, color=MUTED
     )
@@ -115,6 +117,11 @@ def _counted(panel: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def _most(rows: pl.DataFrame) -> float:
+    """Tokens of the longest bar."""
+    return float(rows.group_by("place").agg(pl.col("tokens").sum())["tokens"].max() or 0)  # type: ignore[arg-type]
+
+
 def _draw(axes: Axes, rows: pl.DataFrame) -> None:
     reached: dict[int, int] = {}
     counts: dict[int, int] = {}
@@ -132,8 +139,6 @@ def _draw(axes: Axes, rows: pl.DataFrame) -> None:
         )  # fmt: skip
     axes.set_yticks(list(names), list(names.values()))
     axes.set_ylim(max(names) + 0.6, -0.6)
-    axes.margins(x=0.16)
-    axes.set_xlim(0, None if any(reached.values()) else 1)
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     axes.xaxis.set_major_formatter(FuncFormatter(thousands))
     axes.grid(axis="x", color=RULE, linewidth=0.6)
