@@ -13,6 +13,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 import fuzz
+from coldturn.analysis.breaks.explain import explain
+from coldturn.analysis.estimates.estimation import estimate
 from coldturn.reference.prefix import scanner, segments, slicing
 from coldturn.reference.prefix.causes import compare
 from coldturn.reference.prefix.difference import first_difference
@@ -22,9 +24,12 @@ from coldturn.reference.prefix.lineage import Lineages
 from coldturn.reference.prefix.model import Comparison, Segment, Surface
 from coldturn.reference.prefix.request import PromptRequest, read_request
 from coldturn.reference.wire.replies import decode_reply
+from coldturn.traces.formats.model import Record
 from coldturn.traces.readers import read_records
+from coldturn.traces.usage_record import UsageRecord
 from fuzz.documents import TEXTS, Talk, documents, in_bytes, spelled, talks, tampered
 from fuzz.mutations import damaged
+from fuzz.shapes import shapes
 from prefix.rendering import rendered
 
 SURFACES = st.sampled_from(list(Surface))
@@ -321,9 +326,13 @@ def replies(draw: st.DrawFn) -> tuple[bytes, Surface, str]:
 
 def check_recording(data: bytes) -> None:
     """Any bytes are a recording, or refused with an error of ours that says why."""
+    records: list[Record] = []
     with suppress(ColdturnError):
-        for _ in read_records(data, name="input"):
-            pass
+        for record in read_records(data, name="input"):
+            records.append(record)  # noqa: PERF402 - what came before an error counts too
+    # Whatever was read can be explained and estimated.
+    explain(one for one in records if not isinstance(one, UsageRecord))
+    estimate(records)
 
 
 def examples() -> Iterator[bytes]:
@@ -347,4 +356,5 @@ TARGETS: tuple[Target, ...] = (
     Target("lineages", sequences(), check_lineage),
     Target("replies", replies(), check_reply),
     Target("recordings", st.sampled_from(list(examples())).flatmap(damaged), check_recording),
+    Target("shapes", st.sampled_from(list(examples())).flatmap(shapes), check_recording),
 )

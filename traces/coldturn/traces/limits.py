@@ -26,3 +26,7 @@ MAX_YAML_NODES = 2_000_000
 
 MAX_DEPTH = 900
 """Levels of nesting of one cassette entry."""
+
+MAX_NESTING = 400
+"""Levels of nesting of a message that a reader writes afresh, with room for what it is put into: parsers that
+recurse give up at a thousand. Bodies that are kept as they were sent may be nested deeper."""

@@ -114,17 +114,20 @@ class _Unpacked(io.RawIOBase):
         return True
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        return self._file.seek(offset, whence)
+        if whence == io.SEEK_END:  # which gzip itself finds by unpacking all, whatever its size
+            passed = bytearray(_READ_AHEAD)
+            while self.readinto(passed):
+                pass
+        with self._told():
+            return self._file.seek(offset, whence)
 
     def tell(self) -> int:
         return self._file.tell()
 
     def readinto(self, buffer: Buffer) -> int:
         view = memoryview(buffer)
-        try:
+        with self._told():
             piece = self._file.read1(len(view))
-        except (EOFError, OSError, zlib.error) as error:
-            raise DamagedArchiveError(self._name) from error
         unpacked = self._file.tell()
         if unpacked > MAX_UNPACKED:
             raise InputTooLargeError(self._name, "the unpacked content", MAX_UNPACKED)
@@ -133,6 +136,14 @@ class _Unpacked(io.RawIOBase):
             raise InputTooLargeError(self._name, what, MAX_SWOLLEN)
         view[: len(piece)] = piece
         return len(piece)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """What gzip finds wrong, in one sentence."""
+        try:
+            yield
+        except (EOFError, OSError, zlib.error) as error:
+            raise DamagedArchiveError(self._name) from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -154,7 +154,7 @@ def _segments_before(marker: Marker, ledger: Ledger) -> int:
 def _lifetime(marker: Marker) -> str:
     try:
         value = msgspec.json.decode(marker.value)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return ""
     ttl = value.get("ttl") if isinstance(value, dict) else None
     return ttl if isinstance(ttl, str) else ""

@@ -158,6 +158,6 @@ def is_request_dump(path: Path) -> bool:
         line = file.readline()
     try:
         first = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
     return first.keys() == {"started", "request"}

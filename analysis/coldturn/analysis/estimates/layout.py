@@ -88,6 +88,6 @@ def setting(settings: Mapping[str, bytes], path: str) -> bytes | None:
         return None if value == b"null" else value
     try:
         inner = msgspec.json.decode(value, type=dict[str, msgspec.Raw])
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     return setting({key: bytes(raw) for key, raw in inner.items()}, rest)

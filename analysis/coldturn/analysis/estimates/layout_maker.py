@@ -252,5 +252,5 @@ def _seed(request: PromptRequest, cut: _Cut, names: Iterable[str]) -> int:
         else:
             value = setting(request.settings, name)
         if value is not None:
-            found.append(b"%b=%b" % (name.encode(), value))
+            found.append(b"%b=%b" % (name.encode("utf-8", "surrogatepass"), value))
     return xxh3_64_intdigest(b"\0".join(found)) if found else 0

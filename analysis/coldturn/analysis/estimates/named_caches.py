@@ -190,7 +190,9 @@ def _content(call: CacheCall, exchange: Exchange) -> PromptRequest | None:
 
 def _digest(content: PromptRequest, model: str | None) -> bytes:
     tool_config = content.settings.get("toolConfig") or content.settings.get("tool_config") or b""
-    return xxh3_128_digest(b"\0".join([(model or "").encode(), tool_config, *_digests(content)]))
+    return xxh3_128_digest(
+        b"\0".join([(model or "").encode("utf-8", "surrogatepass"), tool_config, *_digests(content)])
+    )
 
 
 def _digests(content: PromptRequest) -> Iterable[bytes]:

@@ -95,7 +95,7 @@ def _last_markable(layout: Layout) -> int | None:
 def _ttl(marker: Marker, known: Mapping[str, float]) -> float | None:
     try:
         value = msgspec.json.decode(marker.value)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     return known.get(str(value.get("ttl"))) if isinstance(value, dict) else None
 

@@ -48,7 +48,10 @@ class Share:
 
     def has(self, scope: Sequence[str]) -> bool:
         """Whether a scope is in this share."""
-        return self.of == 1 or xxh3_64_intdigest("\0".join(scope).encode()) % self.of == self.number
+        return (
+            self.of == 1
+            or xxh3_64_intdigest("\0".join(scope).encode("utf-8", "surrogatepass")) % self.of == self.number
+        )
 
     def leading(self, blocks: Sequence[int], *observers: Callable[[Sequence[int]], int]) -> list[int]:
         """How many leading blocks each observer finds, as far as the blocks of this share tell."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 from coldturn.analysis.rates import rate
@@ -75,10 +76,9 @@ def normalise(raw: Mapping[str, Any]) -> ProviderUsage | None:
 
 def _any_negative(raw: Mapping[str, Any]) -> bool:
     """Whether a count is below zero, in the object or in the details within it."""
-    return any(
-        _any_negative(value) if isinstance(value, Mapping) else isinstance(value, int | float) and value < 0
-        for value in raw.values()
-    )
+    details = (value for value in raw.values() if isinstance(value, Mapping))
+    counts = chain(raw.values(), *(one.values() for one in details))
+    return any(isinstance(value, int | float) and value < 0 for value in counts)
 
 
 def from_bedrock_headers(headers: Mapping[str, str]) -> ProviderUsage | None:

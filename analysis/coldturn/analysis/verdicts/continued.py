@@ -170,7 +170,7 @@ def _arguments(call: bytes) -> bytes | None:
     """Arguments of a call as a format writes it, in one spelling; None where there are none to be read."""
     try:
         found = msgspec.json.decode(call)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     for outer in (None, *_OUTER):
         inner = found if outer is None else found.get(outer) if isinstance(found, dict) else None
@@ -187,5 +187,5 @@ def _canonical(arguments: object) -> bytes:
         return msgspec.json.encode(arguments, order="sorted")
     try:
         return msgspec.json.encode(msgspec.json.decode(arguments), order="sorted")
-    except (msgspec.DecodeError, UnicodeError):
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
         return arguments.encode("utf-8", "surrogatepass")

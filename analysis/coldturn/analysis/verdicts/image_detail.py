@@ -58,7 +58,7 @@ def _image(request: PromptRequest, path: str) -> dict[str, Any] | None:
         if block.path == path and block.kind is BlockKind.IMAGE:
             try:
                 found = msgspec.json.decode(block.facts.content)
-            except (msgspec.DecodeError, UnicodeDecodeError):
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                 return None
             return found if isinstance(found, dict) else None
     return None

@@ -268,5 +268,5 @@ def _stable_bytes(comparison: Comparison) -> int:
 def _keys(body: bytes) -> tuple[str, ...] | None:
     try:
         return tuple(msgspec.json.decode(body, type=dict[str, msgspec.Raw]))
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None

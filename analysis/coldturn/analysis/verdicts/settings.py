@@ -298,7 +298,7 @@ def _parallel_only(before: bytes | None, after: bytes | None) -> str | None:
 def _object(value: bytes | None) -> dict[str, object]:
     try:
         found = msgspec.json.decode(value) if value else {}
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 

@@ -72,7 +72,7 @@ def _object(value: bytes | None) -> Mapping[str, bytes] | None:
         return {}
     try:
         found = msgspec.json.decode(value, type=dict[str, msgspec.Raw])
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     return {key: bytes(raw) for key, raw in found.items()}
 

@@ -69,6 +69,17 @@ def utf8_flags(text: bytes) -> frozenset[Flag]:
     return frozenset(flags)
 
 
+def without_lone_surrogates(text: bytes) -> bytes:
+    """JSON that strict parsers take: lone surrogates, and bytes that are no UTF-8, become U+FFFD."""
+    whole = text.decode("utf-8", "replace").encode()
+    return ESCAPE.sub(_replaced, whole) if b"\\u" in whole else whole
+
+
+def _replaced(match: re.Match[bytes]) -> bytes:
+    single = match[3]
+    return b"\\ufffd" if single is not None and 0xD800 <= int(single, 16) <= 0xDFFF else match[0]
+
+
 def character(match: re.Match[bytes]) -> bytes:
     """What an escape found by `ESCAPE` stands for, in UTF-8."""
     high, low, single, plain = match.groups()

@@ -94,8 +94,12 @@ def _address(told: Mapping[str, bytes], model: str) -> str:
     """Where the call went: the log names the region, the operation and the model."""
     operation = "converse" if (text_of(told.get("operation")) or "").startswith("Converse") else "invoke"
     region = text_of(told.get("region"))
-    host = f"bedrock-runtime.{quote(region)}.amazonaws.com" if region else "bedrock-runtime.amazonaws.com"
-    return f"https://{host}/model/{quote(model or '-', safe=':')}/{operation}"
+    host = (
+        f"bedrock-runtime.{quote(region, errors='replace')}.amazonaws.com"
+        if region
+        else "bedrock-runtime.amazonaws.com"
+    )
+    return f"https://{host}/model/{quote(model or '-', safe=':', errors='replace')}/{operation}"
 
 
 def _reply(answer: bytes, surface: Surface | None, usage: Counts) -> tuple[bytes | None, str]:

@@ -25,10 +25,9 @@ from coldturn.traces.formats.sessions import (
     object_of,
     session_lines,
     text_of,
-    to_json,
 )
 from coldturn.traces.kinds import InputKind
-from coldturn.traces.slices import NotJsonError, array_parts
+from coldturn.traces.slices import NotJsonError, array_parts, to_json
 
 _SYNTHETIC = "<synthetic>"
 """The model of replies that Claude Code made up itself."""

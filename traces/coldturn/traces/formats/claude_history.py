@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from coldturn.traces.formats.sessions import list_of, object_of, to_json
+from coldturn.traces.formats.sessions import list_of, object_of
+from coldturn.traces.slices import to_json
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,12 +25,11 @@ from coldturn.traces.formats.sessions import (
     object_of,
     session_lines,
     text_of,
-    to_json,
 )
 from coldturn.traces.kinds import InputKind
 from coldturn.traces.opening import BOM
 from coldturn.traces.pieces import pieces
-from coldturn.traces.slices import NotJsonError, array_parts, object_parts
+from coldturn.traces.slices import NotJsonError, array_parts, flat_parts, to_json
 
 _SYNTHETIC = "<synthetic>"
 """The model of replies that the program made up itself."""
@@ -71,9 +70,16 @@ def _lines(stream: IO[bytes], name: str) -> Iterator[SessionLine | EntryError]:
         return
     try:
         for entry, piece in enumerate(pieces(stream, lambda path: not path)):
-            yield SessionLine(entry, entry + 1, object_parts(piece.content))
+            yield _element(piece.content, entry, name)
     except NotJsonError as error:
         raise UnreadableJsonError(name, str(error)) from error
+
+
+def _element(content: bytes, entry: int, name: str) -> SessionLine | EntryError:
+    try:
+        return SessionLine(entry, entry + 1, flat_parts(content))
+    except NotJsonError as error:
+        return EntryError(name, entry, f"message {entry}: {error}")
 
 
 @dataclass(slots=True)

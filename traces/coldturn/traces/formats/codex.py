@@ -23,10 +23,9 @@ from coldturn.traces.formats.sessions import (
     object_of,
     taken,
     text_of,
-    to_json,
 )
 from coldturn.traces.kinds import InputKind
-from coldturn.traces.slices import NotJsonError, array_parts
+from coldturn.traces.slices import NotJsonError, array_parts, to_json
 from coldturn.traces.usage_record import UsageRecord
 
 _TYPES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})

@@ -15,24 +15,22 @@ from typing import IO
 
 from coldturn.reference.prefix.model import Surface
 from coldturn.traces.classify import instant
-from coldturn.traces.errors import UnreadableJsonError
 from coldturn.traces.exchange import EntryError
 from coldturn.traces.formats.model import Format, Head, Layout, Record
 from coldturn.traces.formats.sessions import (
     SessionCall,
     count_of,
     list_of,
+    listed_messages,
     loose,
     members_of,
     object_of,
     session_lines,
     text_of,
-    to_json,
 )
 from coldturn.traces.kinds import InputKind
 from coldturn.traces.opening import lines
-from coldturn.traces.pieces import pieces
-from coldturn.traces.slices import NotJsonError, array_parts, object_parts
+from coldturn.traces.slices import NotJsonError, array_parts, flat_parts, object_parts, to_json
 
 _COUNTS = {
     "promptTokenCount": "input",
@@ -80,17 +78,11 @@ def _is_one_document(stream: IO[bytes]) -> bool:
 
 
 def _document(stream: IO[bytes], name: str, session: _Session) -> Iterator[Record]:
-    try:
-        for piece in pieces(stream, lambda path: path in ((), ("messages",))):
-            if len(piece.path) != 2:
-                continue
-            entry = int(piece.path[1])
-            try:
-                yield from session.take(entry, object_parts(piece.content))
-            except NotJsonError as error:
-                yield EntryError(name, entry, f"message {entry}: {error}")
-    except NotJsonError as error:
-        raise UnreadableJsonError(name, str(error)) from error
+    for entry, content in listed_messages(stream, name):
+        try:
+            yield from session.take(entry, flat_parts(content))
+        except NotJsonError as error:
+            yield EntryError(name, entry, f"message {entry}: {error}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +215,7 @@ def _call_part(call: dict[str, bytes]) -> bytes:
     return object_of((_CALL, object_of(*kept)))
 
 
-def _parts(content: bytes | None) -> Iterator[bytes]:
+def _parts(content: bytes | None, *, within: bool = False) -> Iterator[bytes]:
     """A text, a part, or a list of both, as parts."""
     start = (content or b"")[:1]
     if content is None or content in {b"null", b'""'}:
@@ -232,9 +224,9 @@ def _parts(content: bytes | None) -> Iterator[bytes]:
         yield object_of(("text", content))
     elif start == b"{":
         yield content
-    elif start == b"[":
+    elif start == b"[" and not within:
         for one in array_parts(content):
-            yield from _parts(one)
+            yield from _parts(one, within=True)
     else:
         raise NotJsonError("its content is neither a text nor a part nor a list of them")
 

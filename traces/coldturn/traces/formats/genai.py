@@ -14,6 +14,7 @@ from coldturn.traces.formats.genai_usage import usage_of
 from coldturn.traces.formats.observed import Observed
 from coldturn.traces.formats.spans import Span
 from coldturn.traces.formats.talk import compact
+from coldturn.traces.slices import to_json
 
 _CALLS = frozenset({"chat", "text_completion", "generate_content", "completion", "call_llm", "responses"})
 _HOST = re.compile(r"[A-Za-z0-9.-]{1,253}")
@@ -80,7 +81,7 @@ def _raw_usage(told: Mapping[str, Any]) -> bytes | None:
     for key in ("gen_ai.usage.raw", names.USAGE_RAW):
         value = parsed(told.get(key))
         if isinstance(value, Mapping):
-            return compact(value).encode("utf-8", "surrogatepass")
+            return to_json(value)
     return None
 
 

@@ -16,9 +16,9 @@ from coldturn.traces.exchange import Exchange, ExchangeKind
 from coldturn.traces.formats.genai_content import parsed
 from coldturn.traces.formats.model import Format, Head, Layout, Record
 from coldturn.traces.formats.observed import Observed, Records
-from coldturn.traces.formats.talk import compact
 from coldturn.traces.formats.timed import Found, Log, mapping, records_in_time, text
 from coldturn.traces.kinds import InputKind
+from coldturn.traces.slices import to_json
 from coldturn.traces.usage_reply import Counts, counts, usage_reply
 
 Json: TypeAlias = Any
@@ -59,7 +59,7 @@ def _calls(told: Mapping[str, Json]) -> Iterator[Found]:
 
 def _exchange(told: Mapping[str, Json], body: Mapping[str, Json], name: str, number: int) -> Exchange:
     url = address(text(told.get("target_url")) or text(told.get("request_path")))
-    sent = compact(body).encode("utf-8", "surrogatepass")
+    sent = to_json(body)
     started, status = instant(told.get("request_created_at")), told.get("response_status")
     return Exchange(
         source=name,
@@ -86,7 +86,7 @@ def _reply(told: Mapping[str, Json], sent: bytes, url: str) -> bytes | None:
     """The answer as it stands there; of one without usage, the counts beside it."""
     answer = mapping(parsed(told.get("response_body")))
     if answer.keys() & {"usage", "usageMetadata"}:
-        return compact(answer).encode("utf-8", "surrogatepass")
+        return to_json(answer)
     surface, usage = recognise_surface(sent, url), _usage(told)
     return usage_reply(surface, usage) if surface is not None and usage.known else None
 

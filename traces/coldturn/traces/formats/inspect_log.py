@@ -14,9 +14,10 @@ from coldturn.reference.prefix.request import recognise_surface
 from coldturn.traces.classify import instant
 from coldturn.traces.formats.model import Format, Head, Layout, Record
 from coldturn.traces.formats.observed import Observed, Records
-from coldturn.traces.formats.talk import compact, messages_of
+from coldturn.traces.formats.talk import messages_of
 from coldturn.traces.formats.timed import Found, Log, listed, mapping, records_in_time, text
 from coldturn.traces.kinds import InputKind
+from coldturn.traces.slices import to_json
 from coldturn.traces.usage_reply import Counts, counts
 
 Json: TypeAlias = Any
@@ -60,7 +61,7 @@ def _call(sample: Mapping[str, Json], event: Mapping[str, Json], number: int) ->
         tools=listed(event.get("tools")),
         body=body,
         usage=_usage(mapping(output.get("usage"))),
-        usage_raw=compact(raw).encode("utf-8", "surrogatepass") if raw else None,
+        usage_raw=to_json(raw) if raw else None,
         started=instant(event.get("timestamp")),
         conversation=f"{sample.get('id')}, epoch {sample.get('epoch')}",
     )
@@ -78,7 +79,7 @@ def _request(call: Mapping[str, Json], sample: Mapping[str, Json]) -> Mapping[st
 
 def _body(request: Mapping[str, Json]) -> bytes | None:
     kept = {key: value for key, value in request.items() if key not in _NOT_SENT}
-    body = compact({**kept, **mapping(request.get("extra_body"))}).encode("utf-8", "surrogatepass")
+    body = to_json({**kept, **mapping(request.get("extra_body"))})
     return body if recognise_surface(body) is not None else None
 
 

@@ -15,9 +15,10 @@ from coldturn.traces.classify import instant
 from coldturn.traces.formats.langchain_messages import counts_of, langchain_messages, usage_in
 from coldturn.traces.formats.model import Format, Head, Layout, Record
 from coldturn.traces.formats.observed import Observed, Records
-from coldturn.traces.formats.talk import Message, compact, messages_of
+from coldturn.traces.formats.talk import Message, messages_of
 from coldturn.traces.formats.timed import Found, Log, listed, mapping, records_in_time, text
 from coldturn.traces.kinds import InputKind
+from coldturn.traces.slices import to_json
 from coldturn.traces.usage_reply import Counts
 
 Json: TypeAlias = Any
@@ -92,8 +93,7 @@ def _body(inputs: Mapping[str, Json]) -> bytes | None:
     """The arguments of a wrapped library's call as the request."""
     if not isinstance(inputs.get("model"), str):
         return None
-    body = compact({key: value for key, value in inputs.items() if key not in _NOT_SENT})
-    sent = body.encode("utf-8", "surrogatepass")
+    sent = to_json({key: value for key, value in inputs.items() if key not in _NOT_SENT})
     return sent if recognise_surface(sent) is not None else None
 
 

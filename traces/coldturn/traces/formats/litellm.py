@@ -19,11 +19,11 @@ from coldturn.traces.exchange import EntryError, Exchange, ExchangeKind
 from coldturn.traces.formats.genai_content import parsed
 from coldturn.traces.formats.model import Format, Head, Layout, Record
 from coldturn.traces.formats.observed import Observed, Records
-from coldturn.traces.formats.talk import compact, messages_of
+from coldturn.traces.formats.talk import messages_of
 from coldturn.traces.kinds import InputKind
 from coldturn.traces.limits import MAX_LINE
 from coldturn.traces.pieces import holds_lines, pieces
-from coldturn.traces.slices import NotJsonError, value_of
+from coldturn.traces.slices import NotJsonError, to_json, value_of
 from coldturn.traces.usage_reply import Counts, counts, usage_reply
 
 _ALWAYS = frozenset({"call_type", "startTime"})
@@ -249,14 +249,14 @@ def _body(call: _Call, member: str) -> bytes:
     """The request in the form of the interface: settings, then messages, in canonical JSON."""
     beside = {key: value for key, value in (call.asked or call.settings).items() if key not in _NOT_SENT}
     body = {"model": call.model, **beside, member: call.talk}
-    return compact(body).encode("utf-8", "surrogatepass")
+    return to_json(body)
 
 
 def _reply(call: _Call, surface: Surface) -> bytes | None:
     """The answer as it was logged where it is one of that interface; else its usage."""
     answer = _mapping(call.told.get("response"))
     if _ANSWERED_BY[surface] in answer and "usage" in answer:
-        return compact(answer).encode("utf-8", "surrogatepass")
+        return to_json(answer)
     return usage_reply(surface, call.usage) if call.usage.known else None
 
 

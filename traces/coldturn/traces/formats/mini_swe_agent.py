@@ -10,13 +10,18 @@ from typing import IO
 
 from coldturn.reference.prefix.model import Surface, Zone
 from coldturn.traces.classify import instant
-from coldturn.traces.errors import UnreadableJsonError
 from coldturn.traces.exchange import EntryError
 from coldturn.traces.formats.model import Format, Head, Layout, Record
-from coldturn.traces.formats.sessions import SessionCall, loose, members_of, object_of, text_of
+from coldturn.traces.formats.sessions import (
+    SessionCall,
+    listed_messages,
+    loose,
+    members_of,
+    object_of,
+    text_of,
+)
 from coldturn.traces.kinds import InputKind
-from coldturn.traces.pieces import pieces
-from coldturn.traces.slices import NotJsonError, object_parts
+from coldturn.traces.slices import NotJsonError, flat_parts
 
 _OWN = "extra"
 """What the agent notes beside a message and does not send."""
@@ -36,18 +41,14 @@ def read(stream: IO[bytes], name: str) -> Iterator[Record]:
         UnreadableJsonError: The document is damaged or cut off.
     """
     sent: list[bytes] = []
-    try:
-        for piece in pieces(stream, lambda path: path in ((), ("messages",))):
-            if len(piece.path) == 2:
-                yield from _message(piece.content, int(piece.path[1]), sent, name)
-    except NotJsonError as error:
-        raise UnreadableJsonError(name, str(error)) from error
+    for entry, content in listed_messages(stream, name):
+        yield from _message(content, entry, sent, name)
 
 
 def _message(content: bytes, entry: int, sent: list[bytes], name: str) -> Iterator[Record]:
     """A call, if the message is an answer or refuses one; then the message joins those that are sent."""
     try:
-        message = object_parts(content)
+        message = flat_parts(content)
     except NotJsonError as error:
         yield EntryError(name, entry, f"message {entry}: {error}")
         return

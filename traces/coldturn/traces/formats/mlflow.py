@@ -15,10 +15,11 @@ from coldturn.traces.formats.genai_content import parsed
 from coldturn.traces.formats.langchain_messages import langchain_messages
 from coldturn.traces.formats.model import Format, Head, Layout, Record
 from coldturn.traces.formats.observed import Observed, Records
-from coldturn.traces.formats.talk import Message, compact, messages_of
+from coldturn.traces.formats.talk import Message, messages_of
 from coldturn.traces.formats.timed import Found, Log, listed, mapping, records_in_time, text
 from coldturn.traces.genai_call import as_sent
 from coldturn.traces.kinds import InputKind
+from coldturn.traces.slices import to_json
 from coldturn.traces.usage_reply import Counts, counts
 
 Json: TypeAlias = Any
@@ -85,7 +86,7 @@ def _call(span: Mapping[str, Json], number: int) -> Observed:
         tools=tools if isinstance(tools, list) else None,
         body=body,
         usage=_usage(mapping(_told(span, _USAGE)), form),
-        usage_raw=compact(raw).encode("utf-8", "surrogatepass") if raw else None,
+        usage_raw=to_json(raw) if raw else None,
         started=_started(span),
         conversation=text(span.get("trace_id")),
     )
@@ -96,7 +97,7 @@ def _body(inputs: Mapping[str, Json]) -> bytes | None:
     if not isinstance(inputs.get("model"), str):
         return None
     kept = {key: value for key, value in inputs.items() if key not in _NOT_SENT}
-    body = compact(kept).encode("utf-8", "surrogatepass")
+    body = to_json(kept)
     body = as_sent(body) or body
     return body if recognise_surface(body) is not None else None
 

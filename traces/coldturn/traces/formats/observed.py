@@ -20,8 +20,9 @@ from coldturn.traces.classify import kind_of
 from coldturn.traces.exchange import EntryError, Exchange, ExchangeKind
 from coldturn.traces.formats.bodies import body_of
 from coldturn.traces.formats.model import Record
-from coldturn.traces.formats.talk import Message, compact
+from coldturn.traces.formats.talk import Message
 from coldturn.traces.formats.too_few import has_too_few
+from coldturn.traces.slices import to_json
 from coldturn.traces.usage_record import UsageRecord
 from coldturn.traces.usage_reply import Counts, bare_reply, bare_usage, usage_reply
 
@@ -182,10 +183,11 @@ def _is_claude_on_bedrock(call: Observed) -> bool:
 
 def _path_of(surface: Surface, model: str) -> str:
     if surface is Surface.GENERATE_CONTENT:
-        return f"/v1beta/models/{quote(model.rsplit('/', 1)[-1], safe='-._')}:generateContent"
+        named = quote(model.rsplit("/", 1)[-1], safe="-._", errors="replace")
+        return f"/v1beta/models/{named}:generateContent"
     return _PATHS[surface]
 
 
 def _body_of(call: Observed, surface: Surface) -> bytes:
     body = body_of(surface, call.model, call.messages or (), call.tools)
-    return compact(body).encode("utf-8", "surrogatepass")
+    return to_json(body)

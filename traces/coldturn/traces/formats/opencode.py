@@ -14,13 +14,11 @@ from typing import IO, Any
 from coldturn.reference.prefix.model import Surface
 from coldturn.reference.tokens import ReportedTokens
 from coldturn.traces.classify import instant
-from coldturn.traces.errors import UnreadableJsonError
 from coldturn.traces.exchange import EntryError
 from coldturn.traces.formats.model import Format, Head, Layout, Record
 from coldturn.traces.formats.pi_messages import assembled, reply, write
-from coldturn.traces.formats.sessions import SessionCall, count_of, members_of, text_of
+from coldturn.traces.formats.sessions import SessionCall, count_of, listed_messages, members_of, text_of
 from coldturn.traces.kinds import InputKind
-from coldturn.traces.pieces import pieces
 from coldturn.traces.slices import NotJsonError, value_of
 from coldturn.traces.usage_record import UsageRecord
 
@@ -50,19 +48,13 @@ def read(stream: IO[bytes], name: str) -> Iterator[Record]:
         UnreadableJsonError: The document is damaged or cut off.
     """
     session = _Session(name)
-    try:
-        for piece in pieces(stream, lambda path: path in ((), ("messages",))):
-            if len(piece.path) != 2:
-                continue
-            entry = int(piece.path[1])
-            try:
-                message = _message(value_of(piece.content))
-            except NotJsonError as error:
-                yield EntryError(name, entry, f"message {entry}: {error}")
-                continue
-            yield from session.take(entry, message)
-    except NotJsonError as error:
-        raise UnreadableJsonError(name, str(error)) from error
+    for entry, content in listed_messages(stream, name):
+        try:
+            message = _message(value_of(content))
+        except NotJsonError as error:
+            yield EntryError(name, entry, f"message {entry}: {error}")
+            continue
+        yield from session.take(entry, message)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,9 @@ from itertools import groupby
 from typing import Any, TypeAlias
 
 from coldturn.reference.prefix.model import Surface
-from coldturn.traces.formats.sessions import list_of, object_of, to_json
+from coldturn.traces.formats.sessions import list_of, object_of
+from coldturn.traces.formats.talk import compact
+from coldturn.traces.slices import to_json
 
 Message: TypeAlias = Mapping[str, Any]
 _RESULT = "toolResult"
@@ -147,7 +149,7 @@ def _responses(message: Message) -> Iterator[dict[str, Any]]:
                 yield {"type": "reasoning", "summary": summary}
             case "toolCall":
                 call_id = str(block.get("id")).partition("|")[0]
-                arguments = to_json(block.get("arguments")).decode("utf-8", "surrogatepass")
+                arguments = compact(block.get("arguments"))
                 name = block.get("name")
                 yield {"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments}
             case "image":
@@ -169,7 +171,7 @@ def _chat(message: Message) -> Iterator[dict[str, Any]]:
 
 
 def _chat_call(block: Message) -> dict[str, Any]:
-    arguments = to_json(block.get("arguments")).decode("utf-8", "surrogatepass")
+    arguments = compact(block.get("arguments"))
     function = {"name": block.get("name"), "arguments": arguments}
     return {"id": block.get("id"), "type": "function", "function": function}
 

@@ -13,10 +13,9 @@ from coldturn.reference.prefix.model import Fidelity, Zone
 from coldturn.traces.classify import instant
 from coldturn.traces.exchange import EntryError, Exchange, ExchangeKind
 from coldturn.traces.formats.model import Format, Head, Layout
-from coldturn.traces.formats.talk import compact
 from coldturn.traces.kinds import InputKind
 from coldturn.traces.opening import Line, lines
-from coldturn.traces.slices import NotJsonError, object_parts, value_of
+from coldturn.traces.slices import NotJsonError, object_parts, to_json, value_of
 
 _KEYS = ("input", "output", "session_id")
 _PATH = "/v1/chat/completions"
@@ -47,10 +46,8 @@ def _exchange(line: Line, entry: int, name: str) -> Exchange:
         raise NotJsonError("its input is no text")
     value_of(prompt)
     model = value_of(parts["model"]) if "model" in parts else ""
-    header = f'{{"model":{compact(model)},' if isinstance(model, str) and model else "{"
-    body = (
-        header.encode("utf-8", "surrogatepass") + b'"messages":[{"role":"user","content":' + prompt + b"}]}"
-    )
+    header = b'{"model":' + to_json(model) + b"," if isinstance(model, str) and model else b"{"
+    body = header + b'"messages":[{"role":"user","content":' + prompt + b"}]}"
     started = _moment(value_of(parts.get("timestamp", b"null")))
     return Exchange(
         source=name,

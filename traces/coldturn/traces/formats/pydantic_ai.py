@@ -45,15 +45,16 @@ def read(stream: IO[bytes], name: str) -> Iterator[Record]:
     """
     records = Records(name)
     before: list[Mapping[str, Json]] = []
-    held = calls = 0
+    held = calls = unread = 0
     try:
         for piece in pieces(stream, lambda path: not path):
             held += piece.length
             if held > MAX_DOCUMENT:
                 raise InputTooLargeError(name, "the list of messages", MAX_DOCUMENT)
-            message = value_of(piece.content)
-            if not isinstance(message, Mapping):
-                yield EntryError(name, calls, "a message is no object")
+            message = _message(piece.content, calls, name)
+            if isinstance(message, EntryError):
+                unread += 1
+                yield message
                 continue
             if message.get("kind") == _RESPONSE:
                 yield from records.of(_call(before, message, calls))
@@ -61,10 +62,18 @@ def read(stream: IO[bytes], name: str) -> Iterator[Record]:
             before.append(message)
     except NotJsonError as error:
         raise UnreadableJsonError(name, str(error)) from error
-    if not calls:
+    if not calls and not unread:
         raise NoRequestsError(
             name, [f"{len(before)} message{'s'[: len(before) != 1]}, none of them a model's"]
         )
+
+
+def _message(content: bytes, entry: int, name: str) -> Mapping[str, Json] | EntryError:
+    try:
+        value = value_of(content)
+    except NotJsonError as error:
+        return EntryError(name, entry, f"a message cannot be read: {error}")
+    return value if isinstance(value, Mapping) else EntryError(name, entry, "a message is no object")
 
 
 def _call(before: Sequence[Mapping[str, Json]], answer: Mapping[str, Json], entry: int) -> Observed:

@@ -16,11 +16,11 @@ from coldturn.reference.prefix.model import Surface
 from coldturn.traces.exchange import EntryError
 from coldturn.traces.formats.bodies import body_of
 from coldturn.traces.formats.model import Format, Head, Layout, Record
-from coldturn.traces.formats.sessions import SessionCall, SessionLine, taken, to_json
+from coldturn.traces.formats.sessions import SessionCall, SessionLine, taken
 from coldturn.traces.formats.talk import messages_of
 from coldturn.traces.formats.timed import listed, mapping, text
 from coldturn.traces.kinds import InputKind
-from coldturn.traces.slices import value_of
+from coldturn.traces.slices import to_json, value_of
 from coldturn.traces.usage_reply import Counts, counts, usage_reply
 
 Json: TypeAlias = Any

@@ -19,10 +19,9 @@ from coldturn.traces.classify import address, http_date, kind_of
 from coldturn.traces.errors import NoRequestsError
 from coldturn.traces.exchange import EntryError, Exchange
 from coldturn.traces.formats.model import Format, Head, Layout, Record
-from coldturn.traces.formats.talk import compact
 from coldturn.traces.kinds import InputKind
 from coldturn.traces.opening import Line, lines
-from coldturn.traces.slices import NotJsonError
+from coldturn.traces.slices import NotJsonError, to_json
 
 Json: TypeAlias = Any
 
@@ -127,7 +126,7 @@ def _request(line: Line, name: str, entry: int) -> Exchange | None:
         return None
     more = options.get("extra_json")
     try:
-        sent = compact({**body, **more} if isinstance(more, dict) else body).encode("utf-8", "surrogatepass")
+        sent = to_json({**body, **more} if isinstance(more, dict) else body)
     except TypeError as error:
         raise NotJsonError("its body holds what JSON has not") from error
     path = url if isinstance(url, str) else ""

@@ -7,7 +7,6 @@ system text are lost. Bodies are written afresh in the format of the call's prov
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO, Any, TypeVar
@@ -16,11 +15,12 @@ from urllib.parse import quote
 from coldturn.reference.prefix.model import Fidelity, Surface, Zone
 from coldturn.reference.tokens import ReportedTokens
 from coldturn.traces.classify import instant
-from coldturn.traces.errors import InputTooLargeError
+from coldturn.traces.errors import InputTooLargeError, UnreadableJsonError
 from coldturn.traces.exchange import EntryError, Exchange, ExchangeKind
 from coldturn.traces.limits import MAX_DOCUMENT
 from coldturn.traces.opening import Line, lines
-from coldturn.traces.slices import NotJsonError, object_parts, value_of
+from coldturn.traces.pieces import pieces
+from coldturn.traces.slices import NotJsonError, flat_parts, object_parts, to_json, value_of
 
 T = TypeVar("T")
 
@@ -34,6 +34,7 @@ _PATHS = {
     Surface.CHAT_COMPLETIONS: "/v1/chat/completions",
     Surface.RESPONSES: "/v1/responses",
 }
+_MESSAGES = "messages"
 _LISTS = {Surface.RESPONSES: "input", Surface.GENERATE_CONTENT: "contents"}
 
 
@@ -82,7 +83,7 @@ class SessionCall:
     def _path(self) -> str:
         """Gemini's names the model, which no body of its holds."""
         if self.surface is Surface.GENERATE_CONTENT:
-            return f"/v1beta/models/{quote(self.model or '-', safe='-._')}:generateContent"
+            return f"/v1beta/models/{quote(self.model or '-', safe='-._', errors='replace')}:generateContent"
         return _PATHS[self.surface]
 
     def _body(self) -> bytes:
@@ -150,11 +151,30 @@ def taken(stream: IO[bytes], name: str, take: Callable[[SessionLine], T | None])
             yield found
 
 
+def listed_messages(stream: IO[bytes], name: str) -> Iterator[tuple[int, bytes]]:
+    """Each message of a session that is one document with a list of them, by its place in that list.
+
+    Raises:
+        UnreadableJsonError: The document is damaged or cut off, or its messages are no list.
+    """
+    try:
+        for piece in pieces(stream, lambda path: path in ((), (_MESSAGES,))):
+            match piece.path:
+                case (str(), int() as entry):
+                    yield entry, piece.content
+                case (str(key), *_) if key == _MESSAGES:
+                    raise UnreadableJsonError(name, "its messages are no list")
+                case _:
+                    continue
+    except NotJsonError as error:
+        raise UnreadableJsonError(name, str(error)) from error
+
+
 def _line(line: Line, entry: int, name: str) -> SessionLine | EntryError:
     if line.too_long:
         return EntryError(name, entry, f"line {line.number} is too long to be held")
     try:
-        return SessionLine(entry, line.number, object_parts(line.content))
+        return SessionLine(entry, line.number, flat_parts(line.content))
     except NotJsonError as error:
         end = "" if line.complete else " (the file ends there without a line feed)"
         return EntryError(name, entry, f"line {line.number}: {error}{end}", torn=not line.complete)
@@ -190,11 +210,6 @@ def count_of(value: object) -> ReportedTokens | None:
     """A count of tokens; None for anything else, and for what no provider can have counted."""
     whole = isinstance(value, int) and not isinstance(value, bool)
     return ReportedTokens(value) if isinstance(value, int) and whole and 0 <= value < MOST_TOKENS else None
-
-
-def to_json(value: object) -> bytes:
-    """Compact JSON, lone surrogates kept."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
 
 
 def object_of(*pairs: tuple[str, bytes]) -> bytes:

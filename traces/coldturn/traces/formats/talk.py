@@ -5,10 +5,11 @@ Every library has its own spelling of the same few parts. What none of these rul
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
+
+from coldturn.traces.slices import to_json
 
 Json: TypeAlias = Any
 Kind: TypeAlias = Literal["text", "reasoning", "call", "result", "other"]
@@ -62,8 +63,8 @@ class Message:
 
 
 def compact(value: Json) -> str:
-    """Compact JSON, key order kept."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    """Compact JSON as a text; see `to_json`."""
+    return to_json(value).decode()
 
 
 def messages_of(value: Json) -> tuple[Message, ...]:

@@ -85,9 +85,10 @@ def records_in_time(stream: IO[bytes], name: str, log: Log) -> Iterator[Record]:
             for found in log.look(_object(content)):
                 places[found.id or f"#{len(places)}"] = _Place(found, offset, len(content))
                 parents.add(found.parent)
-        except NotJsonError as error:
+        except (NotJsonError, RecursionError) as error:
             errors += 1
-            yield EntryError(name, seen, f"a {log.what} cannot be read: {error}")
+            reason = error if isinstance(error, NotJsonError) else "nested too deeply"
+            yield EntryError(name, seen, f"a {log.what} cannot be read: {reason}")
         seen += 1
     calls = sorted((one for id_, one in places.items() if id_ not in parents), key=lambda one: one.order)
     told = 0

@@ -60,7 +60,7 @@ def is_deferred(element: Element) -> bool:
         return False
     try:
         return msgspec.json.decode(content, type=_Tool).defer_loading
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
 
 

@@ -8,7 +8,14 @@ import msgspec
 
 from coldturn.reference.prefix.model import Surface
 from coldturn.reference.wire.model import Reply, ToolCall, Usage
-from coldturn.reference.wire.replies.common import as_sent, count_of, decode_as, decode_events, raw_text
+from coldturn.reference.wire.replies.common import (
+    as_sent,
+    count_of,
+    decode_as,
+    decode_events,
+    raw_text,
+    sent_text,
+)
 from coldturn.reference.wire.replies.diagnosis import of_openai
 
 _SURFACE = Surface.CHAT_COMPLETIONS
@@ -163,7 +170,7 @@ def _arguments(function: _Function) -> str:
     if isinstance(function.arguments, msgspec.UnsetType):
         return ""
     if bytes(function.arguments).lstrip()[:1] == b'"':
-        return msgspec.json.decode(function.arguments, type=str)
+        return sent_text(function.arguments)
     sent = as_sent(function.arguments)
     return "" if sent == "null" else sent
 

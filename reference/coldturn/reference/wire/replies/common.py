@@ -8,11 +8,14 @@ from typing import Any, TypeVar
 import msgspec
 
 from coldturn.reference.prefix.model import Surface
+from coldturn.reference.prefix.strings import without_lone_surrogates
 from coldturn.reference.tokens import ReportedTokens
 from coldturn.reference.wire.errors import ProviderError, UnreadableReplyError
 from coldturn.reference.wire.replies.sse import event_data
 
 T = TypeVar("T", bound=msgspec.Struct)
+
+_REFUSED = (msgspec.DecodeError, UnicodeError, RecursionError)
 
 
 class ErrorObject(msgspec.Struct):
@@ -31,17 +34,28 @@ class ErrorBody(msgspec.Struct):
 
 
 def decode_as(kind: type[T], data: bytes | str, surface: Surface) -> T:
-    """Decode one JSON document.
+    """Decode one JSON document; a lone surrogate in it, which no strict parser takes, is replaced.
 
     Raises:
         ProviderError: It carries an error object.
         UnreadableReplyError: It is no JSON, or JSON of another shape.
     """
     try:
-        raise_error(msgspec.json.decode(data, type=ErrorBody).error, surface)
-        return msgspec.json.decode(data, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        return _decoded(kind, data, surface)
+    except _REFUSED as error:
+        sent = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
+        mended = without_lone_surrogates(sent)
+        if mended == sent:
+            raise UnreadableReplyError(surface, str(error)) from error
+    try:
+        return _decoded(kind, mended, surface)
+    except _REFUSED as error:
         raise UnreadableReplyError(surface, str(error)) from error
+
+
+def _decoded(kind: type[T], data: bytes | str, surface: Surface) -> T:
+    raise_error(msgspec.json.decode(data, type=ErrorBody).error, surface)
+    return msgspec.json.decode(data, type=kind)
 
 
 def decode_events(kind: type[T], body: bytes, surface: Surface) -> Iterator[T]:
@@ -75,6 +89,11 @@ def raise_error(error: ErrorObject | str | None, surface: Surface) -> None:
         raise ProviderError(surface, "error", error)
     kind = error.type or error.code or "error"
     raise ProviderError(surface, str(kind), error.message or "no message")
+
+
+def sent_text(raw: msgspec.Raw | bytes) -> str:
+    """Give the text of a JSON string; bytes in it that are no UTF-8 are replaced."""
+    return msgspec.json.decode(without_lone_surrogates(bytes(raw)), type=str)
 
 
 def as_sent(raw: msgspec.Raw) -> str:

@@ -18,6 +18,7 @@ from coldturn.reference.wire.replies.common import (
     decode_events,
     first_count,
     raw_text,
+    sent_text,
 )
 from coldturn.reference.wire.replies.event_stream import chunk_of, events
 
@@ -161,7 +162,7 @@ def _fragment(use: _Use) -> str:
     if isinstance(use.input, msgspec.UnsetType):
         return ""
     sent = bytes(use.input)
-    return msgspec.json.decode(sent, type=str) if sent[:1] == b'"' else as_sent(use.input)
+    return sent_text(sent) if sent[:1] == b'"' else as_sent(use.input)
 
 
 def _usage(reported: dict[str, Any] | None) -> Usage | None:

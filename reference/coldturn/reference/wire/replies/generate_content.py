@@ -105,7 +105,7 @@ def decode_body(body: bytes) -> Reply:
         return _together([decode_as(_Response, body, _SURFACE)])
     try:
         pieces = msgspec.json.decode(body, type=list[msgspec.Raw])
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UnreadableReplyError(_SURFACE, str(error)) from error
     return _together(decode_as(_Response, bytes(piece), _SURFACE) for piece in pieces)
 
