@@ -12,6 +12,8 @@ from coldturn.reference.prefix.model import Break, Comparison, Fidelity, LaterCa
 from coldturn.reference.prefix.request import PromptRequest
 from coldturn.reference.tokens import estimate_tokens
 
+SAID = frozenset({Zone.HISTORY, Zone.TRANSIENT})
+"""Where headings are what somebody said; elsewhere they are names that the developer of a prompt gave."""
 UNKNOWN_CAUSE = "unknown"
 _KEY_ORDER = "schema_key_order"
 _SENT_AGAIN = frozenset({Zone.TOOLS, Zone.SYSTEM})
@@ -23,7 +25,7 @@ class PairOptions:
     """What findings carry.
 
     Attributes:
-        content: Whether `before`, `was` and `now` show prompt text.
+        content: Whether `before`, `was` and `now` show prompt text, and `section` what users and tools wrote.
         context: Characters of `was` and `now`.
     """
 
@@ -55,7 +57,7 @@ def finding_of(
         segment=first.segment,
         path=first.path if legal.paths else None,
         side=first.side,
-        section=first.section,
+        section=first.section if options.content or first.zone not in SAID else None,
         offset=first.offset if legal.offset(first.path) else None,
         block_offset=first.block_offset if legal.offset(first.path) else None,
         wire_offset=first.wire_offset if exact else None,

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from coldturn.analysis.report.model import CatalogueVersion, Edit, Server
+from coldturn.reference.prefix.secrets import blotted_sides, blotted_text
 from coldturn.reference.wire.replies.sse import event_data, is_event_stream
 from coldturn.traces.exchange import Exchange
 
@@ -148,7 +149,9 @@ def _edit(name: str, was: bytes, now: bytes) -> Edit:
     at = next(
         (place for place, (one, other) in enumerate(pairs) if one != other), min(len(older), len(newer))
     )
-    return Edit(name, older[max(0, at - _BEFORE) : at], older[at : at + _CONTEXT], newer[at : at + _CONTEXT])
+    front = older[:at].encode()
+    before, gone, came = blotted_sides(front, older[at:].encode(), newer[at:].encode())
+    return Edit(name, before[-_BEFORE:], gone[:_CONTEXT], came[:_CONTEXT])
 
 
 def _name(url: str, source: str) -> str:
@@ -159,4 +162,6 @@ def _name(url: str, source: str) -> str:
     except ValueError:
         return source
     stdio = _STDIO_HOST.match(host)
-    return stdio[1] if stdio else f"{host}{parts.path.rstrip('/')}" if host else Path(source).name
+    if stdio:
+        return stdio[1]
+    return blotted_text(f"{host}{parts.path.rstrip('/')}") if host else Path(source).name

@@ -10,7 +10,7 @@ from typing import Any
 
 from coldturn.analysis.breaks.explain import Compared, Explainer
 from coldturn.analysis.breaks.findings import Finding, LineageReport
-from coldturn.analysis.breaks.pair import PairOptions
+from coldturn.analysis.breaks.pair import SAID, PairOptions
 from coldturn.analysis.breaks.settings import changed_settings
 from coldturn.analysis.estimates.estimator import RequestEstimator
 from coldturn.analysis.estimates.report import RequestEstimate
@@ -54,7 +54,7 @@ class RecordedView:
         self.explainer = Explainer(options, estimator or RequestEstimator(), compared=self._take)
         self.view = View(NAME, ViewKind.RECORDED)
         self._report = report
-        self._cutter = _Cutter(report.parts)
+        self._cutter = _Cutter(report.parts, content=options.content)
         self._catalogues = Catalogues(content=options.content)
         self._held: dict[tuple[str, int], _Held] = {}
         self._conversations: dict[int, int] = {}
@@ -161,24 +161,26 @@ def finding_json(found: Finding) -> Mapping[str, Any]:
 class _Cutter:
     """Blocks into parts; a block that stands at the same place again is not cut again."""
 
-    def __init__(self, table: PartTable) -> None:
+    def __init__(self, table: PartTable, *, content: bool) -> None:
         self._table = table
+        self._content = content
         self._known: dict[tuple[bytes, str, str], tuple[int, ...]] = {}
 
     def cut(self, block: Block) -> tuple[int, ...]:
         place = block.facts.digest, block.label, block.zone.value
         known = self._known.get(place)
         if known is None:
-            known = self._known[place] = tuple(self._table.ids(_pieces(block)))
+            known = self._known[place] = tuple(self._table.ids(_pieces(block, content=self._content)))
         return known
 
 
-def _pieces(block: Block) -> Iterator[Piece]:
+def _pieces(block: Block, *, content: bool) -> Iterator[Piece]:
     zone, kind, facts = block.zone.value, block.kind.value, block.facts
+    sections = content or block.zone not in SAID
     if not facts.segments:
         yield Piece(facts.digest, 0, zone, block.label, kind)
     for index, one in enumerate(facts.segments):
-        key = f"{block.label} {one.section}" if one.section else block.label
+        key = f"{block.label} {one.section}" if one.section and sections else block.label
         digest = one.digest if index else facts.header + one.digest
         yield Piece(digest, one.end - one.start, zone, key, kind)
 

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from coldturn.analysis.breaks.findings import ReadError
+from coldturn.analysis.breaks.pair import SAID
 from coldturn.analysis.rates import rate
 from coldturn.analysis.report.model import (
     Columns,
@@ -94,7 +95,10 @@ def _view(report: ReportData, recording: RecordingReplay, policy: PolicyReplay) 
 
 def _finding(found: FoundBreak, *, content: bool) -> Mapping[str, Any]:
     kept = found.model_dump()
-    return kept if content else kept | dict.fromkeys(("before", "was", "now"))
+    if content:
+        return kept
+    hidden = ("before", "was", "now", "section") if found.zone in SAID else ("before", "was", "now")
+    return kept | dict.fromkeys(hidden)
 
 
 def _without_trace(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from coldturn.analysis.breaks.pair import SAID
 from coldturn.analysis.estimates.longest_prefix import LONGEST_PREFIX
 from coldturn.analysis.frames import frames
 from coldturn.analysis.report.model import Columns, Conversation, ReportData, Row, View, ViewKind, packed
@@ -14,6 +17,7 @@ from coldturn.analysis.report.parts import PartTable, Piece
 from coldturn.analysis.report.tools import ToolCounts
 from coldturn.analysis.report.traced_servers import servers_of
 from coldturn.reference.prefix.causes import REMEDIES
+from coldturn.reference.prefix.secrets import blotted_text
 from coldturn.traces import names
 from coldturn.traces.packed import Definition, PackedSegments, definitions, unpack
 from coldturn.traces.span_reader import SpanRow, read_spans
@@ -21,8 +25,8 @@ from coldturn.traces.span_reader import SpanRow, read_spans
 Findings: TypeAlias = Mapping[tuple[int, int], Mapping[str, Any]]
 """What a replay found, by turn and step, in the published keys: traces hold no texts."""
 
-
 _TOOL = "tool"
+_HEADING = re.compile(" (?=[#<])")
 _NOWHERE = ("", "")
 
 
@@ -57,6 +61,7 @@ def add_trace(
     views = []
     for (_, policy), ours in grouped.items():
         made = _TraceView(report.parts, source or str(path), policy, known, findings or {})
+        made.content = report.content
         view = made.read(ours)
         if reader.dropped:
             view.notes.append(f"{path}: lines of the trace that were torn and left out: {reader.dropped}")
@@ -79,7 +84,8 @@ def _definitions(spans: Iterable[SpanRow]) -> dict[str, Definition]:
     known: dict[str, Definition] = {}
     for span in spans:
         for digest, definition in definitions(span).items():
-            known.setdefault(digest, definition)
+            if digest not in known:
+                known[digest] = replace(definition, key=blotted_text(definition.key))
     return known
 
 
@@ -103,6 +109,7 @@ class _TraceView:
         known: Mapping[str, Definition],
         findings: Findings,
     ) -> None:
+        self.content = True
         self._table = table
         self._source = source
         self._known = known
@@ -164,6 +171,8 @@ class _TraceView:
         for digest, size, zone in zip(found.hashes, found.sizes, found.zones, strict=True):
             about = self._known.get(digest)
             key, kind = (about.key, about.kind) if about is not None else (f"{zone} (not named)", "other")
+            if not self.content and zone in SAID:
+                key = _HEADING.split(key, maxsplit=1)[0]
             if kind == _TOOL:
                 # What two long definitions have in common is named after the first; only their heads differ.
                 tool = key if digest in self._heads or not tool else tool

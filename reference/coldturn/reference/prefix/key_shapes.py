@@ -3,7 +3,8 @@
 Data, from the services' own documentation and the prefixes that secret scanners look for (GitHub's list of
 supported patterns, gitleaks, detect-secrets); written for RE2, which takes time linear in the text. A pattern
 is the key alone, or marks it with a group called ``key``. Only shapes that ordinary text does not have are
-here: a value that merely stands behind a name such as ``token`` is none.
+here, since recordings are masked by them: a value that merely stands behind a name such as ``token`` is none.
+What is shown to a person is masked more (``shown_shapes``).
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ BEFORE = r"(?:^|[^A-Za-z0-9_\-]|\\[nrtbfv]|\\u00[01][0-9A-Fa-f]|%[0-9A-Fa-f]{2}|
 """In front of a key: the start, punctuation, or an escape that ends in a letter (JSON, URL, terminal)."""
 
 _GAP = r"""["'\\\s:=>]{1,16}"""
-_PEM = r"(?:[A-Za-z0-9+/=:,\s]|\\+[nrt]|-[A-Za-z0-9])"
+PEM = r"(?:[A-Za-z0-9+/=:,\s]|\\+[nrt]|-[A-Za-z0-9])"
+"""What stands between the lines that begin and end a key in armour, also where it is JSON."""
 
 KEY_SHAPES = (
     KeyShape("anthropic_key", r"sk-ant-[A-Za-z0-9_\-]{16,}"),
@@ -66,10 +68,27 @@ KEY_SHAPES = (
     KeyShape("vault_token", r"hv[sb]\.[A-Za-z0-9_\-]{24,}"),
     KeyShape("databricks_token", r"dapi[0-9a-f]{32}"),
     KeyShape("atlassian_token", r"ATATT3[A-Za-z0-9_\-=]{100,}"),
+    KeyShape("langsmith_key", r"lsv2_(?:pt|sk)_[0-9a-f]{32}_[0-9a-f]{10}"),
+    # Google's newer keys; the prefix of the older ones is above.
+    KeyShape("google_auth_key", r"AQ\.Ab[A-Za-z0-9_\-]{40,}"),
+    KeyShape("tavily_key", r"tvly-(?:[a-z]{2,8}-)?[A-Za-z0-9]{24,}", mixed=True),
+    KeyShape("pinecone_key", r"pcsk_[A-Za-z0-9_]{40,}"),
+    KeyShape("nvidia_key", r"nvapi-[A-Za-z0-9_\-]{40,}"),
+    KeyShape("cerebras_key", r"csk-[A-Za-z0-9]{40,}"),
+    KeyShape("elevenlabs_key", r"sk_[0-9a-f]{48}"),
+    KeyShape("stripe_webhook_secret", r"whsec_[A-Za-z0-9+/]{24,}={0,2}", mixed=True),
+    KeyShape("shopify_token", r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}"),
+    KeyShape("supabase_token", r"sbp_(?:oauth_|v0_)?[0-9a-f]{40}|sb_secret_[A-Za-z0-9_\-]{20,}"),
+    KeyShape("figma_token", r"fig[dour]{1,2}_[A-Za-z0-9_\-]{40,}"),
+    KeyShape("grafana_token", r"glsa_[A-Za-z0-9]{32}_[0-9a-fA-F]{8}|glc_eyJ[A-Za-z0-9+/=]{40,}"),
+    KeyShape("sentry_token", r"sntryu_[0-9a-f]{64}|sntrys_eyJ[A-Za-z0-9+/=_\-]{40,}"),
+    KeyShape("doppler_token", r"dp\.(?:pt|st|ct|sa|scim|audit)\.(?:[a-z0-9_\-]{2,35}\.)?[A-Za-z0-9]{40,44}"),
+    KeyShape("telegram_token", r"[0-9]{8,10}:AA[A-Za-z0-9_\-]{33}"),
+    KeyShape("age_key", r"AGE-SECRET-KEY-1[02-9AC-HJ-NP-Z]{58}"),
     KeyShape("azure_storage_key", r"AccountKey=(?P<key>[A-Za-z0-9+/]{80,}={0,2})"),
     KeyShape(
         "url_password", r"[A-Za-z][A-Za-z0-9+.\-]*://[^\s/:@\"'\\<>]{0,64}:(?P<key>[^\s/@\"'\\<>${}*]{6,})@"
     ),
     # RE2 knows no backreferences: the group ends where the armour's text does.
-    KeyShape("private_key", rf"-----BEGIN [A-Z ]{{0,24}}PRIVATE KEY(?: BLOCK)?-----(?P<key>{_PEM}{{32,}})"),
+    KeyShape("private_key", rf"-----BEGIN [A-Z ]{{0,24}}PRIVATE KEY(?: BLOCK)?-----(?P<key>{PEM}{{32,}})"),
 )

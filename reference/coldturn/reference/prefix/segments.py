@@ -8,10 +8,12 @@ values: which ones, the characters in front of them decide, so that cuts fall in
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from xxhash import xxh3_128_digest
 
 from coldturn.reference.prefix.model import Segment
+from coldturn.reference.prefix.secrets import blotted
 
 LONG = 2048
 STRIDE = 256
@@ -34,6 +36,8 @@ _STRONG = re.compile(
 _IN_FRONT = 3
 _WEAK = re.compile(rb"[\s,]")
 _MAX_SECTION = 120
+_SEARCHED = 1024
+"""Bytes of a heading that are searched for secrets: what is cut off may tell that it is one."""
 
 
 def cut_text(content: bytes) -> tuple[Segment, ...]:
@@ -156,4 +160,10 @@ class _Sections:
 
 
 def _shown(text: bytes) -> str:
-    return text.decode("utf-8", "replace")[:_MAX_SECTION]
+    """A section's name, which reports show wherever they show no text: without secrets."""
+    return _clean(text[:_SEARCHED])[:_MAX_SECTION]
+
+
+@lru_cache(maxsize=4096)
+def _clean(text: bytes) -> str:
+    return blotted(text)

@@ -13,6 +13,7 @@ from coldturn.reference.prefix.causes.spans import SpanKind, typed_spans
 from coldturn.reference.prefix.difference import section_at
 from coldturn.reference.prefix.model import Block, Zone
 from coldturn.reference.prefix.request import PromptRequest
+from coldturn.reference.prefix.secrets import blotted_text
 
 LINTED = (Zone.SYSTEM, Zone.TAIL)
 
@@ -43,7 +44,7 @@ class ZoneFinding:
         path: JSON path of the block.
         offset: Content bytes into that block.
         section: Nearest Markdown heading or tag at or above it.
-        text: What stands there, at most 80 characters.
+        text: What stands there, at most 80 characters, secrets blotted out.
         mend: Where it belongs.
     """
 
@@ -81,14 +82,15 @@ def lint_zones(request: PromptRequest) -> tuple[ZoneFinding, ...]:
 
 def _lint(block: Block) -> Iterator[ZoneFinding]:
     text = block.facts.content.decode("utf-8", "replace")
-    found = _joined(text, sorted([*_git_lines(text), *_typed(text)]))
+    found = list(_joined(text, sorted([*_git_lines(text), *_typed(text)])))
+    clean = blotted_text(text) if found else text
     taken = 0
     for start, end, kind in found:
         # A commit's digest or a date within a line of git state is told once.
         if start >= taken:
             taken = end
             offset = len(text[:start].encode())
-            shown = text[start:end][:_SHOWN]
+            shown = clean[start:end][:_SHOWN]
             yield ZoneFinding(
                 kind, block.zone, block.path, offset, section_at(block.facts, offset), shown, _MEND[kind]
             )

@@ -5,6 +5,7 @@ Far more is compared than is shown, so that text which only moved out of the win
 
 from __future__ import annotations
 
+import string
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias
@@ -13,7 +14,7 @@ from coldturn.reference.prefix.causes.change import common_suffix, readable
 from coldturn.reference.prefix.difference import Difference, common_prefix
 from coldturn.reference.prefix.model import BlockFacts
 from coldturn.reference.prefix.request import PromptRequest
-from coldturn.reference.prefix.secrets import blotted
+from coldturn.reference.prefix.secrets import blotted_sides
 
 CONTEXT = 80
 """Characters of each side that are shown; half as many stand in front."""
@@ -21,10 +22,22 @@ CONTEXT = 80
 Spans: TypeAlias = tuple[tuple[int, int], ...]
 """Characters from and to, in order."""
 
+_ALPHANUMERIC = (string.ascii_letters + string.digits).encode()
 _AHEAD = 16_384
 """Bytes of each side that are compared."""
 _FRONT = 4_096
-"""Bytes in front that are searched for the beginning of a secret; the longest have some thousands."""
+"""Bytes in front that are searched for the beginning of a secret, and behind what is shown for its end."""
+_LONGEST_FRONT = 65_536
+"""As many where nothing in them ends a secret: keys in armour may have tens of thousands."""
+_MARGIN = 512
+"""Bytes of the front, where nothing is shown, in which something is looked for that ends a secret."""
+_UNBROKEN = (
+    # A token, the lines of a private key, and a header line with several cookies.
+    bytes(sorted(b"+/=_-.~%" + _ALPHANUMERIC)),
+    bytes(sorted(b"+/=:,\\- \t\r\n" + _ALPHANUMERIC)),
+    bytes(sorted(set(range(256)) - set(b"\r\n\"'\\"))),
+)
+"""What the longest secrets consist of."""
 _STEPS = ((4, 16), (8, 64), (16, 512), (32, 2 * _AHEAD))
 """Characters in common that show where both sides go on alike, and how many may have changed before them."""
 _EMPTY_TEXT = b'""'
@@ -69,28 +82,29 @@ def excerpt(
         place: Where they first differ; the older one has a block there.
         context: Characters of each side, half as many in front.
     """
-    look = _Look(parent, child, place.parent or 0, max(_AHEAD, context * _CHARACTER_BYTES))
+    shown = context * _CHARACTER_BYTES
+    sizes = max(_AHEAD, shown + _FRONT), max(_FRONT, shown // 2 + _MARGIN)
+    look = _Look(parent, child, place.parent or 0, *sizes)
     sides = _cut(_in_headers(look) if place.in_header else _in_contents(look, place.block_offset))
-    size = max(_FRONT, context * _CHARACTER_BYTES)
-    old, new = (blotted(sides.front + text[:size]) for text in (sides.was, sides.now))
-    front = max(old[: len(sides.front)], new[: len(sides.front)], key=lambda one: one.count(b"*"))
-    was, now = (readable(text[len(sides.front) :])[:context] for text in (old, new))
+    size = shown + _FRONT
+    front, was, now = blotted_sides(sides.front, sides.was[:size], sides.now[:size])
     rest = None
     if sides.rest is not None:
         rest = len(readable(sides.was[: sides.rest[0]])), len(readable(sides.now[: sides.rest[1]]))
     spans = changed_spans(readable(sides.was), readable(sides.now), context, rest)
     half = context // 2
-    return Excerpt(readable(front)[-half:] if half else "", was, now, *spans)
+    return Excerpt(front[-half:] if half else "", was[:context], now[:context], *spans)
 
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """Two requests at the index of a block, and how many bytes of them are compared."""
+    """Two requests at the index of a block, how many bytes are compared, and how many are in front."""
 
     parent: PromptRequest
     child: PromptRequest
     index: int
     size: int
+    front: int
 
     def ahead(self, request: PromptRequest, inside: int) -> bytes:
         """Content from a place on, across blocks."""
@@ -106,16 +120,29 @@ class _Look:
         return b"".join(parts)
 
     def behind(self, inside: int) -> bytes:
-        """Content in front of a place, across blocks."""
+        """Content in front of a place, across blocks; more where a secret may go on from there."""
+        size = self.front
+        text = self._behind(inside, size)
+        while len(text) == size < _LONGEST_FRONT and _is_unbroken(text[:_MARGIN]):
+            size = min(4 * size, _LONGEST_FRONT)
+            text = self._behind(inside, size)
+        return text
+
+    def _behind(self, inside: int, size: int) -> bytes:
         pieces = self.parent.lazy_blocks.pieces()
-        parts = [pieces[self.index].facts.content[max(0, inside - _FRONT) : inside]]
-        left = _FRONT - len(parts[0])
+        parts = [pieces[self.index].facts.content[max(0, inside - size) : inside]]
+        left = size - len(parts[0])
         for index in range(self.index - 1, -1, -1):
             if left <= 0:
                 break
             parts.append(pieces[index].facts.content[-left:])
             left -= len(parts[-1])
         return b"".join(reversed(parts))
+
+
+def _is_unbroken(text: bytes) -> bool:
+    """Whether all of a text may be part of one secret."""
+    return any(not text.translate(None, signs) for signs in _UNBROKEN)
 
 
 def _in_headers(look: _Look) -> _Sides:
@@ -174,8 +201,7 @@ def _cut(sides: _Sides) -> _Sides:
     if common < CONTEXT // 2:
         return sides
     common = _character_start(sides.was, common)
-    front = (sides.front + sides.was[:common])[-_FRONT:]
-    return _Sides(front, sides.was[common:], sides.now[common:])
+    return _Sides(sides.front + sides.was[:common], sides.was[common:], sides.now[common:])
 
 
 def changed_spans(was: str, now: str, shown: int, rest: tuple[int, int] | None = None) -> tuple[Spans, Spans]:

@@ -8,6 +8,7 @@ from coldturn.reference.prefix.causes.change import Change, Pair
 from coldturn.reference.prefix.causes.excerpts import excerpt
 from coldturn.reference.prefix.difference import Difference, section_at
 from coldturn.reference.prefix.model import Block, Break, LaterCause
+from coldturn.reference.prefix.secrets import blotted_text
 
 
 def describe(pair: Pair, place: Difference, changes: Sequence[Change]) -> Break:
@@ -18,8 +19,8 @@ def describe(pair: Pair, place: Difference, changes: Sequence[Change]) -> Break:
     shown = excerpt(pair.parent, pair.child, place)
     return Break(
         zone=first.zone,
-        segment=block.label,
-        path=block.path,
+        segment=blotted_text(block.label),
+        path=blotted_text(block.path),
         side=first.side,
         section=first.section if first.section is not None else section_at(block.facts, inside),
         offset=place.offset,
@@ -31,7 +32,7 @@ def describe(pair: Pair, place: Difference, changes: Sequence[Change]) -> Break:
         harmless=first.harmless,
         lost_bytes=0 if first.harmless else _lost_bytes(pair, place),
         delta_bytes=first.delta,
-        names=first.names,
+        names=tuple(map(blotted_text, first.names)),
         kinds=first.kinds,
         before=shown.before,
         was=shown.was,
