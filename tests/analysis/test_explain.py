@@ -232,7 +232,7 @@ def test_a_source_without_model_requests_says_what_it_holds() -> None:
     (error,) = report["errors"]
     assert error["entry"] is None
     assert "1 MCP message," in error["message"]
-    assert "1 other request)" in error["message"]
+    assert "1 other request with the keys pages)" in error["message"]
 
 
 def test_other_requests_beside_model_requests_are_no_errors() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -15,12 +15,21 @@ from coldturn.reference.wire import decode_reply
 from coldturn.reference.wire.errors import ProviderError, UnreadableReplyError
 from coldturn.reference.wire.model import Reply
 from coldturn.traces.exchange import EntryError, Exchange, ExchangeKind
+from coldturn.traces.slices import NotJsonError, object_parts
+from coldturn.traces.sniff import named_keys
 
 _BAD_REQUEST = 400
 _COMPACTED = Labels(compacted=True)
 
 Note: TypeAlias = Callable[[str, int | None, str, str | None], None]
 """Takes source, entry, message and slug of what cannot be read."""
+
+
+def seen_words(kinds: Mapping[ExchangeKind, int]) -> list[str]:
+    """What there is besides requests to models, counted in words."""
+    words = {ExchangeKind.MCP: "MCP message", ExchangeKind.OTHER: "other request"}
+    counted = ((kinds.get(kind, 0), word) for kind, word in words.items())
+    return [f"{count} {word}{'s'[: count != 1]}" for count, word in counted if count]
 
 
 @dataclass(slots=True)
@@ -31,12 +40,14 @@ class SourceState:
         failed: Entries that could not be read.
         read: Model requests that could.
         undated: Entries whose recorded time is none.
+        keys: Of the first that is neither a request to a model nor an MCP message, where it is an object.
     """
 
     kinds: Counter[ExchangeKind] = field(default_factory=Counter)
     failed: int = 0
     read: int = 0
     undated: list[int] = field(default_factory=list)
+    keys: tuple[str, ...] = ()
 
     def model_request(self, item: Exchange | EntryError, note: Note) -> tuple[int, PromptRequest] | None:
         """Count an item; of a model request that can be read give its number in this source and what it says.
@@ -51,6 +62,8 @@ class SourceState:
             return None
         number = self.kinds[ExchangeKind.MODEL]
         self.kinds[item.kind] += 1
+        if item.kind is ExchangeKind.OTHER and self.kinds[item.kind] == 1:
+            self.keys = _keys(item.request_body)
         if item.kind is not ExchangeKind.MODEL:
             return None
         try:
@@ -66,9 +79,11 @@ class SourceState:
 
     def seen(self) -> list[str]:
         """What else it held, in words."""
-        words = {ExchangeKind.MCP: "MCP message", ExchangeKind.OTHER: "other request"}
-        counted = ((self.kinds[kind], word) for kind, word in words.items())
-        return [f"{count} {word}{'s'[: count != 1]}" for count, word in counted if count]
+        words = seen_words(self.kinds)
+        if self.keys:
+            others = self.kinds[ExchangeKind.OTHER]
+            words[-1] += f"{', the first' if others > 1 else ''} with the keys {named_keys(self.keys)}"
+        return words
 
     def note_time(self, exchange: Exchange) -> None:
         """Remember an entry whose time cannot be used."""
@@ -80,6 +95,13 @@ class SourceState:
         count = len(self.undated)
         entries = "its time is" if count == 1 else f"the times of {count} entries from here on are"
         return f"{entries} no moment that a clock shows; read as if none had been recorded"
+
+
+def _keys(body: bytes) -> tuple[str, ...]:
+    try:
+        return tuple(object_parts(body))
+    except NotJsonError:
+        return ()
 
 
 @dataclass(slots=True)

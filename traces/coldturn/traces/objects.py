@@ -18,8 +18,8 @@ from coldturn.traces.slices import NotJsonError, array_parts, object_parts, valu
 from coldturn.traces.usage_reply import bare_reply, bare_usage
 
 REQUEST_KEYS = ("request", "request_raw", "request_base64", "body")
-CALL_KEYS = ("request_params", "kwargs")
-"""Under these stand the arguments of a client library's call."""
+CALL_KEYS = ("request_params", "kwargs", "complete_input_dict")
+"""Under these stand the arguments of a client library's call; the last is what LiteLLM logs before a call."""
 _SIGNS = frozenset({"response", "usage", "timestamp"})
 _OF_LOGS = frozenset({
     "answered", "cost", "duration", "duration_ms", "end_time", "endTime", "error", "headers", "id", "kwargs",
@@ -28,7 +28,8 @@ _OF_LOGS = frozenset({
 })  # fmt: skip
 """What logs write beside a request's members; no request has a response, or the time that it was sent at."""
 _NO_PROMPT = ("prompt", b"null")
-_TIME_KEYS = ("started", "timestamp", "time", "ts", "start_time", "startTime")
+_START_KEYS = ("started", "start_time", "startTime")
+_TIME_KEYS = (*_START_KEYS, "timestamp", "time", "ts")
 _YEAR_2000 = 946_684_800
 _MILLISECONDS = 100_000_000_000
 """From here on a number is no second of this millennium or the next two, and a millisecond since 1973."""
@@ -262,6 +263,13 @@ def answer_of(raw: bytes | None) -> tuple[bytes | None, str]:
     text = _text(raw, "response")
     content_type = "application/json" if text.lstrip()[:1] in ("{", "[") else "text/event-stream"
     return text.encode("utf-8", "surrogatepass"), content_type
+
+
+def began(parts: dict[str, bytes]) -> float | None:
+    """When a call began whose line holds a request's messages or arguments beside that time; else None."""
+    if _HISTORIES.isdisjoint(parts) and not any(key in parts for key in CALL_KEYS):
+        return None
+    return _started({key: parts[key] for key in _START_KEYS if key in parts})[0]
 
 
 def _started(parts: dict[str, bytes]) -> tuple[float | None, bool]:

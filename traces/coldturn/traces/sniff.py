@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import IO
 
@@ -16,7 +16,7 @@ from coldturn.traces.opening import BOM, Line, lines
 from coldturn.traces.pieces import opening_members, pieces
 from coldturn.traces.slices import NotJsonError, object_parts
 
-__all__ = ["InputKind", "head_of", "sniff"]
+__all__ = ["InputKind", "head_of", "named_keys", "sniff"]
 
 _HEAD = 65_536
 _OBJECTS = 8
@@ -146,14 +146,14 @@ def _parts(line: Line) -> dict[str, bytes] | None:
 def _seen(head: Head) -> tuple[str, str | None]:
     """What stands there, and what to do about it; None where keys would have made it a request."""
     if head.layout is not Layout.TEXT:
-        return f"{head.layout} with the keys {_named(list(head.objects[0]))}", None
+        return f"{head.layout} with the keys {named_keys(list(head.objects[0]))}", None
     for beginning, what, way in _OTHERS:
         if beginning.match(head.text):
             return what, way
     if _CONTROL.search(head.text):
         return "binary data", _OTHERWISE
     keys = [key.decode() for key in _YAML_KEY.findall(head.text)] if _is_yaml(head.text) else []
-    return (f"YAML with the keys {_named(keys)}", None) if keys else ("plain text", _OTHERWISE)
+    return (f"YAML with the keys {named_keys(keys)}", None) if keys else ("plain text", _OTHERWISE)
 
 
 def _is_yaml(text: bytes) -> bool:
@@ -162,7 +162,8 @@ def _is_yaml(text: bytes) -> bool:
     return all(map(_YAML_LINE.match, seen if len(text) < _HEAD - len(BOM) else seen[:-1]))
 
 
-def _named(keys: list[str]) -> str:
+def named_keys(keys: Sequence[str]) -> str:
+    """Keys as a sentence can hold them: the first of them, each with the signs that can be shown."""
     return ", ".join(map(_shown, keys[:8])) + (" and others" if len(keys) > 8 else "")
 
 

@@ -10,11 +10,11 @@ from typing import IO
 from coldturn.reference.prefix.model import Fidelity
 from coldturn.traces.errors import UnreadableJsonError
 from coldturn.traces.exchange import EntryError, Exchange
+from coldturn.traces.formats.begun import elements_in_time, lines_in_time
 from coldturn.traces.formats.model import Format, Head, Layout
 from coldturn.traces.kinds import InputKind
 from coldturn.traces.objects import LoggedAnswer, exchange_of_object
-from coldturn.traces.opening import Line, document, lines
-from coldturn.traces.pieces import pieces
+from coldturn.traces.opening import Line, document
 from coldturn.traces.slices import NotJsonError
 
 HINTS = frozenset({
@@ -22,7 +22,7 @@ HINTS = frozenset({
     "contents", "prompt", "system", "instructions", "tools", "previous_response_id",
 })  # fmt: skip
 """At least one of these stands in every request, recorded call or JSON-RPC message."""
-_INSIDE = ("body", "kwargs")
+_INSIDE = ("body", "kwargs", "complete_input_dict")
 """Others hold one where a key of a request is in sight in them: too many files have a key of these names."""
 _KEY_OF_REQUEST = re.compile(rb'\\?"(?:model|messages|input|contents|prompt|instructions)\\?"\s*:')
 
@@ -58,8 +58,8 @@ def _body(stream: IO[bytes], name: str) -> Iterator[Exchange]:
 
 def _bodies(stream: IO[bytes], name: str) -> Iterator[Exchange | EntryError]:
     try:
-        for entry, piece in enumerate(pieces(stream, lambda path: not path)):
-            read = exchange_of_object(piece.content, source=name, entry=entry)
+        for entry, content in elements_in_time(stream):
+            read = exchange_of_object(content, source=name, entry=entry)
             if not isinstance(read, LoggedAnswer):
                 yield read
     except NotJsonError as error:
@@ -67,9 +67,9 @@ def _bodies(stream: IO[bytes], name: str) -> Iterator[Exchange | EntryError]:
 
 
 def _jsonl(stream: IO[bytes], name: str) -> Iterator[Exchange | EntryError]:
-    """One exchange a line; a logged call's answer may stand on the line behind it."""
+    """One exchange a line, by `lines_in_time`; a logged call's answer may stand on the line behind it."""
     waiting: Exchange | None = None
-    for entry, line in enumerate(lines(stream)):
+    for entry, line in lines_in_time(stream):
         read = _line(line, entry, name)
         if isinstance(read, LoggedAnswer):
             if waiting is not None:
