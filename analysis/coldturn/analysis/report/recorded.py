@@ -21,6 +21,7 @@ from coldturn.analysis.report.tools import ToolCounts
 from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.reference.prefix.model import Block, Zone
 from coldturn.reference.prefix.request import PromptRequest
+from coldturn.reference.prefix.secrets import blotted_text
 from coldturn.traces.exchange import EntryError, Exchange, ExchangeKind
 
 NAME = "recorded requests"
@@ -176,11 +177,12 @@ class _Cutter:
 
 def _pieces(block: Block, *, content: bool) -> Iterator[Piece]:
     zone, kind, facts = block.zone.value, block.kind.value, block.facts
+    label = blotted_text(block.label)
     sections = content or block.zone not in SAID
     if not facts.segments:
-        yield Piece(facts.digest, 0, zone, block.label, kind)
+        yield Piece(facts.digest, 0, zone, label, kind)
     for index, one in enumerate(facts.segments):
-        key = f"{block.label} {one.section}" if one.section and sections else block.label
+        key = f"{label} {one.section}" if one.section and sections else label
         digest = one.digest if index else facts.header + one.digest
         yield Piece(digest, one.end - one.start, zone, key, kind)
 
