@@ -132,12 +132,21 @@ class NumbersOnlyError(InputError):
 
     slug = "numbers-only"
 
-    def __init__(self, source: str) -> None:
-        super().__init__(
-            source,
-            "holds numbers or hashes only, and finding breaks needs the bytes of requests (a cassette); "
-            "coldturn estimate answers for numbers",
+    def __init__(self, source: str, *, traced: bool = False) -> None:
+        """Say so.
+
+        Args:
+            source: Name of the input.
+            traced: Whether it holds spans of OpenTelemetry, which may carry messages as well.
+        """
+        instead = (
+            "spans without messages, and finding breaks needs those: add the log records that hold them "
+            "(cat spans.jsonl logs.jsonl), or trace anew with capture of message content on "
+            "(OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT)"
+            if traced
+            else "numbers or hashes only, and finding breaks needs the bytes of requests (a cassette)"
         )
+        super().__init__(source, f"holds {instead}; coldturn estimate answers for numbers")
 
 
 class InputTooLargeError(InputError):

@@ -14,6 +14,7 @@ from coldturn.reference.prefix.request import recognise_surface, settings_in
 from coldturn.traces.classify import address, instant, kind_of
 from coldturn.traces.exchange import EntryError, Exchange, ExchangeKind, cache_headers
 from coldturn.traces.genai_call import as_sent
+from coldturn.traces.opening import BOM
 from coldturn.traces.slices import NotJsonError, array_parts, object_parts, value_of
 from coldturn.traces.usage_reply import bare_reply, bare_usage
 
@@ -124,9 +125,10 @@ def _beside(text: bytes) -> tuple[dict[str, bytes], bytes] | None:
 
 
 def _parts(text: bytes) -> dict[str, bytes]:
-    if text[:1] != b"{":
-        raise NotJsonError(f"it is {_kind(text)}, not an object")
-    return object_parts(text)
+    bare_text = text.removeprefix(BOM).strip()
+    if bare_text[:1] != b"{":
+        raise NotJsonError(f"it is {_kind(bare_text)}, not an object")
+    return object_parts(bare_text)
 
 
 def _kind(text: bytes) -> str:

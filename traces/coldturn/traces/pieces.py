@@ -86,15 +86,16 @@ def opening_members(source: IO[bytes] | bytes, hold: int) -> dict[str, bytes]:
 
 
 def holds_lines(stream: IO[bytes]) -> bool:
-    """Whether each line of a stream of JSON objects is a document by itself; it is left at its start.
+    """Whether a stream of JSON objects has several lines, each a document by itself; it is left at its start.
 
     Only a first line that is long is looked through to its end, and none of it is held.
     """
     head = stream.read(_HEAD)
     stream.seek(0)
-    first, feed, _ = head.removeprefix(BOM).lstrip().partition(b"\n")
+    first, feed, rest = head.removeprefix(BOM).lstrip().partition(b"\n")
     if feed or len(head) < _HEAD:
-        return bool(feed) and first.rstrip()[-1:] == b"}"
+        goes_on = bool(rest.strip()) or (bool(feed) and len(head) == _HEAD)
+        return goes_on and first.rstrip()[-1:] == b"}"
     cutter = _Cutter(stream, lambda _: False, 0, strict=False)
     try:
         for _ in cutter.value(()):

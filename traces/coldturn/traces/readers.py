@@ -13,6 +13,8 @@ from coldturn.traces.opening import Source, opened
 from coldturn.traces.sniff import sniff
 from coldturn.traces.usage_record import UsageRecord
 
+_SPANS = frozenset({InputKind.OTLP, InputKind.SPANS})
+
 
 def read_records(
     source: Source, *, name: str | None = None, kind: InputKind | None = None
@@ -66,7 +68,7 @@ def read_exchanges(
                 others += 1
                 yield record
         if bare and not others:
-            raise NumbersOnlyError(called)
+            raise NumbersOnlyError(called, traced=chosen.kind in _SPANS)
         if bare:
             yield EntryError(called, bare[0], _left_out(len(bare)))
 
