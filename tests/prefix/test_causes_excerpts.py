@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from coldturn.reference.prefix.causes import compare
@@ -91,6 +91,7 @@ def test_texts_that_part_again_behind_a_common_end(
 
 @settings(deadline=None)
 @given(gone=st.integers(0, 6000), came=st.integers(0, 6000), shown=st.integers(1, 90))
+@example(gone=1, came=62, shown=2)
 def test_a_mark_touches_the_edge_only_where_the_change_does(gone: int, came: int, shown: int) -> None:
     was, now = "\u2190" * gone + LINES, "\u2192" * came + LINES
     spans = changed_spans(was, now, shown)

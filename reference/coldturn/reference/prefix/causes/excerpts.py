@@ -272,10 +272,12 @@ def _next_alike(was: str, now: str, shown: int, rest: tuple[int, int] | None) ->
 
 def _anchors(text: str, other: str, size: int, looks: int, reach: int) -> Iterator[tuple[int, int]]:
     """Places of `text` and `other` from which on `size` characters or more are the same."""
-    for start in range(0, min(looks, len(text) - size) + 1, max(size // 4, 1)):
+    step = max(size // 4, 1)
+    # One step further than is looked: what begins in between is found from there backwards.
+    for start in range(0, min(looks + step - 1, len(text) - size) + 1, step):
         found = other.find(text[start : start + size], 0, reach - start + size)
         if found >= 0:
-            back = _run(text[:start][::-1], 0, other[:found][::-1], 0, size // 4)
+            back = _run(text[:start][::-1], 0, other[:found][::-1], 0, step)
             yield start - back, found - back
 
 
