@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+import shutil
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -17,20 +18,19 @@ from coldturn.replay.cli.app import main as coldturn
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
+LOG = ROOT / "docs" / "examples" / "tickets.jsonl"
 BLOCKS: Mapping[str, tuple[str, ...]] = {
     "demo": ("demo",),
     "ablation": ("demo", "--ablate"),
-    "explain": ("explain", "docs/examples/tickets.jsonl"),
-    "advise": ("advise", "docs/examples/tickets.jsonl"),
+    "explain": ("explain", LOG.name),
+    "advise": ("advise", LOG.name),
 }
-"""Name of a block in the README -> the command it shows, typed in the project's folder."""
+"""Name of a block in the README -> the command it shows, typed in a folder that holds the example log."""
 _MACHINE_SPECIFIC = "\nTraces:\n"
 
 
 def output_of(arguments: tuple[str, ...]) -> str:
-    """What ``coldturn ARGUMENTS`` prints, without the last part that names this machine's paths.
-
-    Files that the command writes go to a temporary folder.
+    """What ``coldturn ARGUMENTS`` prints in a temporary folder, without the last part, which names paths.
 
     Raises:
         SystemExit: when the command fails.
@@ -38,12 +38,13 @@ def output_of(arguments: tuple[str, ...]) -> str:
     out = io.StringIO()
     with (
         tempfile.TemporaryDirectory() as folder,
-        contextlib.chdir(ROOT),
+        contextlib.chdir(folder),
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(io.StringIO()),
     ):
+        shutil.copy(LOG, LOG.name)
         try:
-            coldturn([*arguments, *(("--out", folder) if arguments[0] == "demo" else ())])
+            coldturn([*arguments])
         except SystemExit as end:
             if end.code:
                 raise

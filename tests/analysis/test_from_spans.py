@@ -93,8 +93,8 @@ def test_a_trace_says_what_its_requests_say(tmp_path: Path, capsys: pytest.Captu
     """The demo's requests explained from their bytes, and the trace that was written beside them."""
     runner(capsys)("demo", "--out", str(tmp_path))
     told = Report()
-    assert add_trace(told, tmp_path / "demo.catalog-in-suffix.jsonl", "trace")
-    found = explain(read_exchanges(tmp_path / "demo.catalog-in-suffix.requests.ndjson", name="requests"))
+    assert add_trace(told, tmp_path / "demo.naive.jsonl", "trace")
+    found = explain(read_exchanges(tmp_path / "demo.naive.requests.ndjson", name="requests"))
     assert told.requests == found.requests > 50
     assert len(told.breaks) > 20
     assert placed(told) == placed(found)

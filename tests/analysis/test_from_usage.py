@@ -318,3 +318,11 @@ def test_a_trace_of_block_hashes_tells_its_ceiling_without_rules(run: Run) -> No
     assert named.json["notes"] == ["trace.jsonl: blocks of 512 tokens, as its lengths tell"]
     given = run("estimate", "trace.jsonl", "--rules", "vllm", "--set", "granularity=256", "--json").json
     assert given["totals"]["flags"] == {"length_mismatch": 3}
+
+
+def test_a_model_that_is_known_at_another_address_is_told_with_its_rules() -> None:
+    record = UsageRecord("s", 0, "", 0, "gpt-4.1")
+    told = UsageEstimator().compare(
+        record, None, number=0, surface=Surface.CHAT_COMPLETIONS, url="http://127.0.0.1/v1/chat/completions"
+    )
+    assert "at 127.0.0.1; if this stands in front of OpenAI's API: --rules openai-" in str(told.problem)

@@ -141,3 +141,16 @@ def test_a_question_of_its_own_under_the_same_prompt_is_nothing_to_mend(tmp_path
     path.write_text("".join(json.dumps(one) + "\n" for one in bodies))
     shown = run("advise", str(path), "--json").json
     assert [one["cause"] for one in shown["remedies"]] == ["ttl_expired"]
+
+
+def test_a_mend_that_costs_says_why_and_where_explain_differs() -> None:
+    before, after = Sums(9_000, 1_500, 1_500, 3), Sums(9_000, 0, 900, 3)
+    dear = Remedy("tool_added", 1, before, after, "Fix the tools array.", WAYS["tool_added"])
+    told = advice_text(Advice([dear], before, None, 3), 3).splitlines()
+    assert "`coldturn explain` differs" in " ".join(told)
+    at = told.index("tool_added: Fix the tools array.")
+    assert told[at + 3].startswith("  costs more   What requests still share alone is then too short")
+    assert "listing the tool from the first request on" in told[at + 3]
+    longer = Remedy("tool_removed", 1, before, Sums(9_900, 1_600), "Keep it.", WAYS["tool_removed"])
+    told = advice_text(Advice([longer], before, None, 3), 3).splitlines()
+    assert told[-1].startswith("  costs more   What is sent behind the history, or kept, is more than")

@@ -107,3 +107,18 @@ def test_inputs_that_cannot_be_used(trace: Path, tmp_path: Path, capsys: pytest.
     code, _, err = run(capsys, str(trace), "--out", str(tmp_path / "nothing.png"))
     assert not code
     assert "nothing to draw" in err
+
+
+@pytest.mark.parametrize("held", ["[]", "{}", '{"interactions": []}', '{"log": {"entries": []}}'])
+def test_an_input_without_a_request_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], held: str, trace: Path
+) -> None:
+    path = tmp_path / "empty.json"
+    path.write_text(held)
+    code, out, err = run(capsys, str(path))
+    assert (code, out) == (2, "")
+    assert err.startswith(f"coldturn: {path}: ")
+    assert err.count("\n") == 1
+    code, out, err = run(capsys, str(trace), str(path))
+    assert "4, with 8 blocks" in out
+    assert err.startswith(f"coldturn: {path}: ")

@@ -88,9 +88,7 @@ def test_a_picture_needs_a_folder_that_is_there(run: Run, tmp_path: Path, comman
     assert files(tmp_path) == ["garbage.json"]
 
 
-@pytest.mark.parametrize(
-    "theirs", ["report.html", "demo.stable.jsonl", "demo.catalog-in-suffix.requests.ndjson"]
-)
+@pytest.mark.parametrize("theirs", ["report.html", "demo.stable.jsonl", "demo.naive.requests.ndjson"])
 def test_the_demo_replays_nothing_where_one_of_its_files_cannot_go(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, theirs: str
 ) -> None:

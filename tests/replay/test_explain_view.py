@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import os
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from analysis.exchanges import words
+from coldturn.analysis.breaks.findings import Beside
 from coldturn.replay.cli.app import main
+from coldturn.replay.cli.finding_view import View
+from coldturn.replay.testing import breaks_of
 
 LONG = words(5_000)
 
@@ -117,3 +121,38 @@ def test_a_model_behind_a_gateway_is_told_its_rules_once(
     assert "no cache rules for" not in _out(capsys, "explain", log, "--rules", "openai-gpt-5.4")
     lineages = json.loads(_out(capsys, "explain", log, "--json"))["lineages"]
     assert lineages[0]["rules_elsewhere"] == {"gpt-5.4": ["openai-gpt-5.4"], "gpt-5.5": ["openai-gpt-5.5"]}
+
+
+def test_a_read_that_is_reported_all_the_same_speaks_against_the_rules(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reads = (0, 5_000)
+    lines = [
+        {
+            "request": _chat(f"Time: 09:0{at}. {LONG}", *["Go on.", "Yes.", "On."][: 2 * at + 1]),
+            "response": {
+                "id": f"r{at}",
+                "object": "chat.completion",
+                "choices": [],
+                "usage": {
+                    "prompt_tokens": 5_100,
+                    "completion_tokens": 3,
+                    "prompt_tokens_details": {"cached_tokens": read},
+                },
+            },
+        }
+        for at, read in enumerate(reads)
+    ]
+    path = tmp_path / "log.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    out = _out(capsys, "explain", str(path))
+    assert "the provider read 5,000 tokens all the same" in out
+    assert "lost   nothing by the report: " in out
+
+
+def test_a_neighbouring_cause_is_named_once() -> None:
+    sent = [json.dumps(_chat(f"Time: 09:0{at}. {LONG}", "Go on.")).encode() for at in range(2)]
+    (found,) = breaks_of(sent)
+    twice = replace(found, alongside=(Beside("tool_added", "high"), Beside("tool_added", "low")))
+    told = [line.plain for line in View(colours=False).lines(twice)]
+    assert [line.split() for line in told if "beside" in line] == [["beside", "tool_added"]]

@@ -10,7 +10,7 @@ import pytest
 
 from coldturn.analysis.breaks.explain import explain
 from coldturn.reference.prefix.model import Fidelity, Zone
-from coldturn.traces.errors import NoRequestsError, UnreadableJsonError
+from coldturn.traces.errors import NoRequestsError, NumbersOnlyError, UnreadableJsonError
 from coldturn.traces.exchange import EntryError, Exchange, ExchangeKind
 from coldturn.traces.formats.model import Record
 from coldturn.traces.readers import read_exchanges, read_records
@@ -389,3 +389,12 @@ def test_a_conversation_over_spans_is_explained() -> None:
     spans = [otlp_span(one, number=n) for n, one in enumerate((shorter, CONVENTIONAL, moved), 1)]
     report = explain(read_exchanges(lines(otlp(*spans)), name="input"))
     assert [(found.request, found.zone) for found in report.breaks] == [(2, Zone.SYSTEM)]
+
+
+def test_spans_without_messages_are_told_what_is_missing() -> None:
+    bare = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.usage.input_tokens": 9}
+    with pytest.raises(NumbersOnlyError) as told:
+        list(read_exchanges(lines(otlp(otlp_span(bare))), name="input"))
+    assert str(told.value).startswith("input: holds spans without messages, and finding breaks needs those: ")
+    for named in ("cat spans.jsonl logs.jsonl", "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"):
+        assert named in str(told.value)

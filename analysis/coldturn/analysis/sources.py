@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -25,10 +25,10 @@ Note: TypeAlias = Callable[[str, int | None, str, str | None], None]
 """Takes source, entry, message and slug of what cannot be read."""
 
 
-def seen_words(kinds: Mapping[ExchangeKind, int]) -> list[str]:
+def seen_words(kinds: Counter[ExchangeKind]) -> list[str]:
     """What there is besides requests to models, counted in words."""
     words = {ExchangeKind.MCP: "MCP message", ExchangeKind.OTHER: "other request"}
-    counted = ((kinds.get(kind, 0), word) for kind, word in words.items())
+    counted = ((kinds[kind], word) for kind, word in words.items())
     return [f"{count} {word}{'s'[: count != 1]}" for count, word in counted if count]
 
 

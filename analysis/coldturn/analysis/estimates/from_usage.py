@@ -152,11 +152,12 @@ class UsageEstimator:
         """The rules that a user names, or the first that fit a format that the call can have had."""
         if self._options.rules is not None:
             return self._registry.named(self._options.rules)
-        surfaces = (surface,) if surface is not None else _OF_PROVIDER.get(record.provider.lower(), _SURFACES)
-        for one in surfaces:
+        if surface is not None:
+            return self._registry.choose(surface, url, record.model)
+        for one in _OF_PROVIDER.get(record.provider.lower(), _SURFACES):
             with suppress(NoRulesError):
                 return self._registry.choose(one, url, record.model)
-        raise NoRulesError(surface.value if surface is not None else "any format", "", record.model)
+        raise NoRulesError("any format", "", record.model)
 
 
 def usage_of_record(record: UsageRecord) -> ProviderUsage:

@@ -8,6 +8,11 @@ from itertools import groupby
 from coldturn.analysis.advise.report import Advice, Remedy, Sums
 from coldturn.analysis.rates import format_rate
 
+_UNLIKE_EXPLAIN = (
+    "All of this is simulated, and a cause counts behind another too; `coldturn explain` differs: it counts",
+    "what each break took as it was sent, by its first cause, and shows reads that the provider reported.",
+)
+
 
 def advice_text(advice: Advice, requests: int) -> str:
     """A row per cause, the most saving first; then what to do about those that save something."""
@@ -22,7 +27,7 @@ def advice_text(advice: Advice, requests: int) -> str:
     lines = [f"{counted}; {rate} of the input is read from a cache (estimated)"]
     if any(one.after is not None for one in advice.remedies):
         lines += ["", *_table(_rows(advice)), *_told_of_all(advice)]
-    lines += [line for remedy in advice.remedies if (remedy.saved or 0) > 0 for line in _told(remedy)]
+    lines += [line for remedy in advice.remedies if remedy.saved for line in _told(remedy)]
     unsimulated = [one for one in advice.remedies if one.saved is None]
     lines += ["", "Not simulated:"] if unsimulated else []
     lines += [f"  {one.cause}: {one.remedy or one.way.wire}" for one in unsimulated]
@@ -39,12 +44,8 @@ def _told_of_all(advice: Advice) -> list[str]:
             f"{told}: by the rules these prompts",
             "are too short to be kept, or nothing marks what to keep.",
         ]
-    if advice.together is not None:
-        return [
-            "",
-            "Each row mends one cause alone, so rows do not add up: what stands behind one shows next.",
-        ]
-    return []
+    alone = "Each row mends one cause alone, so rows do not add up: what stands behind one shows next."
+    return ["", *([alone] if advice.together is not None else []), *_UNLIKE_EXPLAIN]
 
 
 def _all(advice: Advice) -> Iterator[Sums]:
@@ -91,6 +92,18 @@ def _told(remedy: Remedy) -> Iterator[str]:
     yield f"{remedy.cause}: {remedy.remedy}"
     yield f"  on the wire  {remedy.way.wire}"
     yield f"  trade-off    {remedy.way.trade_off}"
+    if (remedy.saved or 0) < 0:
+        yield f"  costs more   {_why_dearer(remedy)}"
+
+
+def _why_dearer(remedy: Remedy) -> str:
+    """Why mending a cause alone costs tokens, as far as the sums tell."""
+    after = remedy.after
+    if after is None or after.read or not remedy.before.read:
+        return "What is sent behind the history, or kept, is more than what caches then read in addition."
+    short = "What requests still share alone is then too short to be kept, or nothing marks it."
+    listed = " Not simulated: listing the tool from the first request on, which may avoid that."
+    return short + (listed if remedy.cause == "tool_added" else "")
 
 
 def _table(rows: Iterator[tuple[str, ...]]) -> Iterator[str]:

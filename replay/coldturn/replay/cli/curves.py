@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import ceil
@@ -15,13 +16,15 @@ from coldturn.analysis.curves.block_trace import read_block_trace
 from coldturn.analysis.curves.curves import Curve
 from coldturn.analysis.curves.inputs import BlockTaking, Curves, ExchangeTaking
 from coldturn.analysis.rates import format_rate
+from coldturn.analysis.sources import seen_words
 from coldturn.reference.prefix.errors import ColdturnError
 from coldturn.replay.cli.common import print_json, read_all, say, stdout, tell
 from coldturn.replay.cli.exit_codes import ExitCode
 from coldturn.replay.cli.inputs import Input
 from coldturn.replay.cli.options import Format, Json
 from coldturn.replay.cli.outputs import PICTURES, need_file
-from coldturn.traces.exchange import EntryError, Exchange
+from coldturn.traces.errors import NoRequestsError
+from coldturn.traces.exchange import EntryError, Exchange, ExchangeKind
 from coldturn.traces.opening import opened
 
 SCHEMA = "coldturn.curves/1"
@@ -36,19 +39,33 @@ class Taking:
     requests: ExchangeTaking = field(default_factory=ExchangeTaking)
     blocks: BlockTaking = field(default_factory=BlockTaking)
     errors: list[ReadError] = field(default_factory=list)
+    _kinds: Counter[ExchangeKind] = field(default_factory=Counter)
+    _unread: int = 0
 
     def add(self, item: Exchange | EntryError) -> None:
         """The next exchange of its source."""
         self.requests.add(item)
         if isinstance(item, EntryError):
+            self._unread += 1
             self.errors.append(ReadError(item.source, item.entry, item.message))
+        else:
+            self._kinds[item.kind] += 1
 
     def fail(self, source: str, error: ColdturnError) -> None:
         """An input could not be read, or not to its end."""
         self.errors.append(ReadError(source, None, str(error), error.slug))
+        self._end()
 
     def finish(self, source: str) -> None:
-        """An input is at its end."""
+        """An input is at its end. One that held no request is named in the errors."""
+        if not self._kinds[ExchangeKind.MODEL] and not self._unread:
+            error = NoRequestsError(source, seen_words(self._kinds))
+            self.errors.append(ReadError(source, None, str(error), error.slug))
+        self._end()
+
+    def _end(self) -> None:
+        self._kinds.clear()
+        self._unread = 0
 
     def numbers(self, one: Input) -> bool:
         """Take an input of block hashes; False when it is something else."""
@@ -101,7 +118,7 @@ def curves(
     found = taking.found()
     if json:
         print_json({"schema": SCHEMA, "curves": [_json(one) for one in found.values()]})
-    else:
+    elif found:
         stdout().print("\n\n".join("\n".join(_text(name, one)) for name, one in found.items()))
     tell(taking.errors)
     if out is not None:

@@ -14,7 +14,7 @@ import typer
 from coldturn.analysis.report.page import need_report_place, write_report
 from coldturn.replay.cli.common import print_json, say, stdout
 from coldturn.replay.cli.options import Json
-from coldturn.replay.runs.demo import AFTER, BEST, DEMO_POLICIES, LABEL, ablate_demo, replay_demo, told
+from coldturn.replay.runs.demo import BEST, DEMO_POLICIES, KEPT, LABEL, ablate_demo, replay_demo, told
 from coldturn.replay.runs.page import page_data
 from coldturn.replay.runs.report import ablation_table, comparison_table, connection_lines, playback_line
 from coldturn.replay.runs.results import RecordingResult, ReplayReport
@@ -97,10 +97,10 @@ def _wrapped(sentence: str) -> str:
 
 
 def _next_commands(out: Path) -> list[str]:
-    requests, traces = quote(str(requests_file(out, LABEL, AFTER))), quote(str(out))
+    requests, traces = quote(str(requests_file(out, LABEL, KEPT))), quote(str(out))
     return [
         f"  {out / PAGE}    # the same as a page: open it in a browser",
-        f"  {_typed('coldturn')} explain {requests}    # each break of {AFTER}: was and now",
+        f"  {_typed('coldturn')} explain {requests}    # each break of {KEPT}: was and now",
         f"  {_typed('coldturn')} notebook policy {traces}    # requests as bars, policy by policy",
     ]
 

@@ -128,8 +128,7 @@ def _lost(found: Finding) -> str:
     if not found.lost_bytes and not found.lost_tokens_estimated:
         return f"nothing; the change is {found.delta_bytes:+,} bytes"
     if found.lost_bytes and not found.lost_tokens_estimated:
-        nothing = "nothing yet" if costs_nothing_yet(found) else "nothing by the rules"
-        return f"{nothing}: {_bytes(found)}{_change(found)}"
+        return f"{_nothing(found)}: {_bytes(found)}{_change(found)}"
     parts = [f"about {counted(found.lost_tokens_estimated, 'token')}"]
     if found.cost_amount_estimated:
         parts.append(money(found.cost_amount_estimated, found.currency))
@@ -139,6 +138,14 @@ def _lost(found: Finding) -> str:
     if _reaches_back(found):
         cost += ", and what stands in front of them, back to the last entry that can be read"
     return cost + _change(found)
+
+
+def _nothing(found: Finding) -> str:
+    """By whose word nothing was lost that stands behind the change."""
+    if costs_nothing_yet(found):
+        return "nothing yet"
+    by_report = found.read_reported and (found.readable_estimated is None or _by_rules(found) > 0)
+    return "nothing by the report" if by_report else "nothing by the rules"
 
 
 def costs_nothing_yet(found: Finding) -> bool:
@@ -209,8 +216,10 @@ def _others(found: Finding, *, full: bool) -> Iterator[tuple[str, str]]:
                 yield "behind", f"{_later(later)}  {later.path or ''}".rstrip()
         else:
             yield "behind", "; ".join(map(_later, found.later))
-    for beside in found.alongside:
-        yield "beside", beside.cause + (f": {beside.evidence}" if beside.evidence else "")
+    for told in dict.fromkeys(
+        beside.cause + (f": {beside.evidence}" if beside.evidence else "") for beside in found.alongside
+    ):
+        yield "beside", told
     if found.vendor is not None:
         yield "vendor", vendor_words(found.vendor)
 

@@ -18,7 +18,9 @@ from coldturn.replay.runs.runner import ReplayOptions, replay_recording
 
 BEFORE, AFTER, BEST = "catalog-in-system", "catalog-in-suffix", "stable"
 """One agent before and after it moved its catalogue of discovered tools, and the policy that we recommend."""
-DEMO_POLICIES = ("naive", BEFORE, AFTER, BEST)
+KEPT = "naive"
+"""The policy whose requests are kept as they were sent: the one with the most kinds of breaks to look at."""
+DEMO_POLICIES = (KEPT, BEFORE, AFTER, BEST)
 LABEL = "demo"
 PROMOTED = "tool_promoted"
 
@@ -32,14 +34,14 @@ def replay_demo(out: Path) -> RecordingResult:
     """Replay the shipped recording under the demo's policies.
 
     Args:
-        out: Folder for a trace per policy, and for the requests of `AFTER`.
+        out: Folder for a trace per policy, and for the requests of `KEPT`.
 
     Raises:
         TraceFileError: A trace cannot be written.
     """
     with recordings_folder() as folder:
         policies = [POLICIES[name] for name in DEMO_POLICIES]
-        options = ReplayOptions(out=out, requests=frozenset({AFTER}))
+        options = ReplayOptions(out=out, requests=frozenset({KEPT}))
         return replay_recording(folder / f"{LABEL}.jsonl", policies, options)
 
 
