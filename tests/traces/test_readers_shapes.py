@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from coldturn.reference.wire.replies import decode_reply
 from coldturn.traces import opening
 from coldturn.traces.errors import DamagedArchiveError, InputTooLargeError, UnreadableJsonError
 from coldturn.traces.exchange import EntryError, Exchange
+from coldturn.traces.formats.timed import in_circles
 from coldturn.traces.kinds import InputKind
 from coldturn.traces.limits import MAX_NESTING
 from coldturn.traces.opening import opened
@@ -161,3 +163,33 @@ def test_looking_for_the_end_of_an_archive_stops_at_the_bound(monkeypatch: pytes
         pytest.raises(InputTooLargeError, match="unpacked content"),
     ):
         stream.seek(0, 2)
+
+
+def test_what_is_its_own_ancestor_is_in_a_circle() -> None:
+    parents = {"a": "b", "b": "a", "c": "a", "d": "d", "e": "elsewhere", "f": "c"}
+    assert in_circles(parents) == {"a", "b", "d"}
+    assert in_circles({f"{one}": f"{one + 1}" for one in range(50_000)}) == set()
+
+
+@pytest.mark.parametrize(
+    ("call", "parent"),
+    [
+        ({"run_type": "llm", "inputs": {"messages": CHAT["messages"]}}, "parent_run_id"),
+        ({"traceId": "t", "type": "GENERATION", "startTime": None, "input": CHAT}, "parentObservationId"),
+    ],
+)
+def test_calls_that_name_each_other_as_their_wrapper_are_calls(call: dict[str, Any], parent: str) -> None:
+    lines = [{**call, "id": one, parent: other} for one, other in ("ab", "ba", "ca", "dc")]
+    content = "\n".join(map(json.dumps, lines)).encode()
+    assert len(list(read_exchanges(content, name="input"))) == 3
+
+
+def test_a_line_beyond_the_bound_is_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opening, "MAX_LINE", 64 * 1_048_576)
+    with opened(gzip.compress(b'{"a": "' + b"a" * 120_000_000), "input") as stream:
+        tracemalloc.start()
+        try:
+            assert [one.too_long for one in opening.lines(stream)] == [True]
+            assert tracemalloc.get_traced_memory()[1] < 80 * 1_048_576
+        finally:
+            tracemalloc.stop()

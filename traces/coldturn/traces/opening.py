@@ -167,8 +167,7 @@ def lines(stream: IO[bytes]) -> Iterator[Line]:
 
     Of a line beyond the bound the rest is read over, not held, once the next line is asked for.
     """
-    for number, (piece, complete) in enumerate(_cut_lines(stream), start=1):
-        too_long = len(piece) >= MAX_LINE
+    for number, (piece, complete, too_long) in enumerate(_cut_lines(stream), start=1):
         content = piece[:_SHOWN] if too_long else piece
         if number == 1:
             content = content.removeprefix(BOM)
@@ -177,8 +176,8 @@ def lines(stream: IO[bytes]) -> Iterator[Line]:
             yield Line(number, content, complete, too_long)
 
 
-def _cut_lines(stream: IO[bytes]) -> Iterator[tuple[bytes, bool]]:
-    """Lines without their line feed, and whether they had one; a line beyond the bound as its beginning.
+def _cut_lines(stream: IO[bytes]) -> Iterator[tuple[bytes, bool, bool]]:
+    """Lines without their line feed, whether they had one, and whether they are beyond the bound.
 
     Cut from one large buffer: `readline` would copy each line twice more.
     """
@@ -192,16 +191,19 @@ def _cut_lines(stream: IO[bytes]) -> Iterator[tuple[bytes, bool]]:
         while (end := buffer.find(b"\n", start, size)) >= 0:
             if held < MAX_LINE:
                 piece = bytes(view[start:end])
-                yield b"".join((*begun, piece)) if begun else piece, True
+                too_long = held + len(piece) >= MAX_LINE
+                if begun:
+                    piece = begun[0] if too_long else b"".join((*begun, piece))
+                yield piece, True, too_long
             begun, held, start = [], 0, end + 1
         if start < size and held < MAX_LINE:
             begun.append(bytes(view[start:size]))
             held += size - start
             if held >= MAX_LINE:
-                yield b"".join(begun), False
+                yield begun[0], False, True
                 begun = []
     if begun:
-        yield b"".join(begun), False
+        yield b"".join(begun), False, False
 
 
 def document(stream: IO[bytes], name: str) -> bytes:

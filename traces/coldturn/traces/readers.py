@@ -9,6 +9,7 @@ from coldturn.traces.exchange import EntryError, Exchange
 from coldturn.traces.formats.model import Format, Record
 from coldturn.traces.formats.table import format_of
 from coldturn.traces.kinds import InputKind
+from coldturn.traces.mixed import strangers
 from coldturn.traces.opening import Source, opened
 from coldturn.traces.sniff import sniff
 from coldturn.traces.usage_record import UsageRecord
@@ -39,6 +40,7 @@ def read_records(
         if chosen.read is None:
             raise _not_read(chosen, called)
         yield from chosen.read(stream, called)
+        yield from strangers(stream, called, chosen)
 
 
 def read_exchanges(
@@ -71,6 +73,7 @@ def read_exchanges(
             raise NumbersOnlyError(called, traced=chosen.kind in _SPANS)
         if bare:
             yield EntryError(called, bare[0], _left_out(len(bare)))
+        yield from strangers(stream, called, chosen)
 
 
 def _name(source: Source, name: str | None) -> str:

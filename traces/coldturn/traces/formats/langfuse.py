@@ -18,6 +18,7 @@ from coldturn.traces.formats.model import Format, Head, Layout, Record
 from coldturn.traces.formats.observed import Observed, Records
 from coldturn.traces.formats.spans import Span
 from coldturn.traces.formats.talk import Message, messages_of, parts_of
+from coldturn.traces.formats.timed import in_circles
 from coldturn.traces.kinds import InputKind
 from coldturn.traces.limits import MAX_LINE
 from coldturn.traces.pieces import Path, holds_lines, opening_members, pieces
@@ -87,12 +88,13 @@ class _Index:
         self.seen = 0
         self.errors = 0
         self._places: dict[str, _Place] = {}
-        self._parents: set[str] = set()
+        self._parents: dict[str, str] = {}
 
     @property
     def places(self) -> list[_Place]:
         """The generations that are calls."""
-        return [place for name, place in self._places.items() if name not in self._parents]
+        wrappers = set(self._parents.values()) - in_circles(self._parents)
+        return [place for name, place in self._places.items() if name not in wrappers]
 
     def fill(self, stream: IO[bytes], name: str) -> Iterator[EntryError]:
         """Read over the whole file; what cannot be read is yielded."""
@@ -118,10 +120,11 @@ class _Index:
         started = instant(value.get("startTime"))
         key = value.get("id")
         placed = replace(place, started=_LATE if started is None else started)
-        self._places[key if isinstance(key, str) else f"#{self.seen}"] = placed
+        called = key if isinstance(key, str) else f"#{self.seen}"
+        self._places[called] = placed
         parent = value.get("parentObservationId")
         if isinstance(parent, str):
-            self._parents.add(parent)
+            self._parents[called] = parent
 
 
 def _observations(stream: IO[bytes], name: str) -> Iterator[tuple[_Place, bytes]]:

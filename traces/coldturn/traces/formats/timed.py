@@ -90,7 +90,8 @@ def records_in_time(stream: IO[bytes], name: str, log: Log) -> Iterator[Record]:
             reason = error if isinstance(error, NotJsonError) else "nested too deeply"
             yield EntryError(name, seen, f"a {log.what} cannot be read: {reason}")
         seen += 1
-    calls = sorted((one for id_, one in places.items() if id_ not in parents), key=lambda one: one.order)
+    wrappers = parents - in_circles({id_: one.found.parent for id_, one in places.items()})
+    calls = sorted((one for id_, one in places.items() if id_ not in wrappers), key=lambda one: one.order)
     told = 0
     for record in _told(stream, name, log, calls):
         told += 1
@@ -98,6 +99,26 @@ def records_in_time(stream: IO[bytes], name: str, log: Log) -> Iterator[Record]:
     if not told and not errors:
         what = f"{seen} {log.what}{'s'[: seen != 1]}, none of them a call to a model with a prompt or usage"
         raise NoRequestsError(name, [what])
+
+
+def in_circles(parents: Mapping[str, str]) -> set[str]:
+    """The calls that are their own ancestors, which no wrapper is.
+
+    Args:
+        parents: The call around each call, by their ids.
+    """
+    found: set[str] = set()
+    passed: dict[str, str] = {}
+    for begin in parents:
+        way: list[str] = []
+        at = begin
+        while at in parents and at not in passed:
+            passed[at] = begin
+            way.append(at)
+            at = parents[at]
+        if way and passed.get(at) == begin:
+            found.update(way[way.index(at) :])
+    return found
 
 
 def _told(stream: IO[bytes], name: str, log: Log, calls: Iterable[_Place]) -> Iterator[Record]:
