@@ -43,6 +43,7 @@ def need_place(path: Path, what: str, is_ours: Callable[[Path], bool]) -> None:
         TraceFileError: Its folder cannot be made or written.
         ForeignFileError: The file exists and is not ours.
     """
+    path = led_to(path)
     try:
         there = next(one for one in path.absolute().parents if os.path.lexists(one))
         if not there.is_dir():
@@ -59,7 +60,7 @@ def written_whole(path: Path, what: str, is_ours: Callable[[Path], bool]) -> Ite
     """A name beside `path` to write to. It becomes `path` at the end, and is removed when that fails.
 
     Args:
-        path: The file; its folders are made.
+        path: The file; its folders are made. A link stays one: what it leads to is written.
         what: What it is, in a word, for the error.
         is_ours: Whether an existing file may be replaced; an empty one always may.
 
@@ -67,6 +68,7 @@ def written_whole(path: Path, what: str, is_ours: Callable[[Path], bool]) -> Ite
         TraceFileError: The folder cannot be made or written, or the disk is full.
         ForeignFileError: The file exists and is not ours.
     """
+    path = led_to(path)
     partial = path.with_name(f".{path.name}.{os.getpid()}.part")
     with made_folders(path.parent):
         try:
@@ -87,6 +89,11 @@ def written_whole(path: Path, what: str, is_ours: Callable[[Path], bool]) -> Ite
         finally:
             with suppress(OSError):
                 partial.unlink()
+
+
+def led_to(path: Path) -> Path:
+    """What a link leads to, be it there or not; a path that is no link stays as it was given."""
+    return Path(os.path.realpath(path)) if path.is_symlink() else path
 
 
 def need_trace(path: Path) -> None:

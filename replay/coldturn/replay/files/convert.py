@@ -26,6 +26,7 @@ from coldturn.replay.playback.recording import read_metadata
 from coldturn.traces.cassette import iter_cassette
 from coldturn.traces.interaction import Headers, Interaction
 from coldturn.traces.migrations import METADATA_KEY, NEWEST
+from coldturn.traces.whole_file import led_to
 
 LINES = ".jsonl"
 _SERIALIZERS = {".yaml": yamlserializer, ".yml": yamlserializer, ".json": jsonserializer}
@@ -60,6 +61,9 @@ def convert_file(source: Path, target: Path, *, overwrite: bool = False) -> int:
         raise UnknownFormatError(str(target))
     if target.exists() and (not overwrite or target.samefile(source)):
         raise RecordingExistsError(str(target))
+    target = led_to(target)
+    if target.exists() and not target.is_file():
+        raise UnwritableRecordingError(str(target), "it is no file")
     pairs = _pairs(source)
     first = next(pairs, None)  # what cannot be read leaves no file
     metadata = {METADATA_KEY: {**read_metadata(source), "version": NEWEST}}

@@ -35,6 +35,7 @@ from coldturn.traces.cassette import iter_cassette
 from coldturn.traces.interaction import Interaction
 from coldturn.traces.opening import GZIP_MAGIC, opened
 from coldturn.traces.sniff import InputKind, sniff
+from coldturn.traces.whole_file import led_to
 
 HARMLESS = frozenset(
     {
@@ -108,6 +109,9 @@ def scrub_file(source: Path, target: Path, redaction: Redaction) -> Scrubbed:
         UnwritableRecordingError: The target cannot be written.
     """
     cleaner = _Cleaner(redaction)
+    target = led_to(target)
+    if target.exists() and not target.is_file():
+        raise UnwritableRecordingError(str(target), "it is no file")
     partial = target.with_name(target.name + ".partial")
     try:
         parts = _cleaned(source, cleaner)
