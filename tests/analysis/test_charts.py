@@ -93,6 +93,15 @@ def test_every_picture_asks_a_question_and_explains_its_marks(frames: Frames, na
     assert any(axes.get_xlabel() for axes in figure.axes)
 
 
+def test_a_recording_that_was_not_replayed_goes_by_its_name(frames: Frames) -> None:
+    steps = frame_of(frames, "steps").filter(pl.col("policy") == "naive")
+    recorded = steps.with_columns(pl.lit("").alias("policy"), pl.lit("today").alias("recording"))
+    assert charts.steps_chart(recorded).axes[0].get_title(loc="left").startswith("today: ")
+    both = pl.concat([recorded, recorded.with_columns(pl.lit("later").alias("recording"))])
+    titles = {axes.get_title(loc="left").partition(":")[0] for axes in charts.steps_chart(both).axes}
+    assert titles >= {"today", "later"}
+
+
 def test_three_columns_are_told_apart_and_what_was_not_reported_is_said(frames: Frames) -> None:
     turns = frame_of(frames, "turns").filter(pl.col("policy") == "naive")
     figure = charts.hit_rate_chart(turns)

@@ -433,3 +433,14 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
         done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603 # ours
         peaks.append(int(done.stdout))
     assert peaks[1] - peaks[0] < 40, peaks
+
+
+def test_parquet_somewhere_below_a_folder_does_not_hide_the_recordings_in_it(
+    run: Run, trace: Path, tmp_path: Path
+) -> None:
+    mine = tmp_path / "mine"
+    assert run("convert", str(trace), "-o", str(mine / "tables"), "--to", "parquet").code == 0
+    (mine / "today.jsonl").write_text(EXAMPLE.read_text())
+    done = run("convert", str(mine), "-o", str(tmp_path / "t"), "--to", "parquet")
+    assert done.code == 0, done.err
+    assert set(Frames.read(tmp_path / "t").steps().collect()["recording"]) == {"today"}

@@ -13,7 +13,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from coldturn.analysis.charts.style import INK as _INK
 from coldturn.analysis.charts.style import MUTED as _MUTED
-from coldturn.analysis.charts.style import EmptyChartError, chart
+from coldturn.analysis.charts.style import EmptyChartError, chart, name_of
 from coldturn.analysis.rates import format_rate
 
 READ_COLOUR: Final = "#8EC7EA"
@@ -104,8 +104,7 @@ def _headline(panel: pl.DataFrame, *, name_recording: bool) -> str:
     read = int(estimated["read_estimated"].sum())
     unknown = panel.height - estimated.height
     left = f", {unknown:,} not estimated" if unknown else ""
-    policy = panel["policy"][0] or "live"
-    name = f"{policy}, {panel['recording'][0]}" if name_recording else policy
+    name = name_of(panel, several_recordings=name_recording)
     unplanned = panel.filter(pl.col("break_planned") == False).height  # noqa: E712 # polars' expression, null is neither
     planned = panel.filter(pl.col("break_planned")).height
     return (

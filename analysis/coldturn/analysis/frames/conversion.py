@@ -174,9 +174,14 @@ def parquet_of(path: Path) -> Path | None:
     """The table of spans that a path names: itself, or the one in a folder; None when it is no Parquet."""
     if path.is_dir() and (path / SPANS_FILE).exists():
         return path / SPANS_FILE
-    if path.suffix == ".parquet" or (path.is_dir() and is_table(path)):
+    if path.suffix == ".parquet" or (path.is_dir() and _holds_partitions(path) and is_table(path)):
         return path
     return None
+
+
+def _holds_partitions(folder: Path) -> bool:
+    """Whether Parquet, or folders named ``column=value``, stand in a folder itself and not further down."""
+    return any(one.suffix == ".parquet" or "=" in one.name for one in folder.iterdir())
 
 
 def _is_our_trace(path: Path) -> bool:
