@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -318,3 +319,11 @@ def test_a_setting_stands_nowhere_in_the_text(run: Run) -> None:
     assert found["message"].startswith("request 2 parts from request 1: model_changed")
     assert " in None" not in found["message"]
     assert "0 bytes" not in found["message"].split("are sent anew")[0].split(";")[1][:9]
+
+
+def test_a_pipe_is_no_baseline_and_is_not_waited_for(run: Run) -> None:
+    sound("a.jsonl")
+    os.mkfifo("pipe")
+    shown = run("check", "a.jsonl", "--baseline", "pipe")
+    assert shown.code == 2
+    assert "the baseline pipe cannot be used: it is no file" in shown.err

@@ -214,3 +214,16 @@ def test_a_call_cut_off_among_its_messages_is_none() -> None:
     with pytest.raises(UnreadableJsonError):
         found.extend(read_records(whole[: whole.index(b"gen_ai.choice")]))
     assert found == []
+
+
+@pytest.mark.parametrize("id_", [["t1"], {"a": 1}, 7, None])
+def test_an_id_that_is_none_hides_nothing(id_: object) -> None:
+    use = {"toolUse": {"toolUseId": "t1", "name": "find", "input": {"q": "x"}}}
+    call = {"id": id_, "type": "function", "function": {"name": "find", "arguments": {"q": "x"}}}
+    said = [
+        record("gen_ai.user.message", {"content": "Where?"}),
+        record("gen_ai.assistant.message", {"content": [use], "tool_calls": [call]}),
+        record("gen_ai.tool.message", {"id": id_, "content": "src/a.py"}),
+    ]
+    found = list(read_records(lines(logs(*said)), name="input"))
+    assert len(found) == 1

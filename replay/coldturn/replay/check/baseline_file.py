@@ -59,6 +59,8 @@ def read_baseline(path: Path) -> Baseline | None:
         NewerBaselineError: A later version wrote it.
         ExemptionError: One of its exemptions says too little.
     """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise BaselineError(str(path), "it is no file; a pipe or device holds no baseline")
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:

@@ -9,7 +9,7 @@ twice: once for what there is of each call, once to read it.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import IO, Any, TypeAlias
 
@@ -165,14 +165,21 @@ def _without_repeats(events: list[Event]) -> Iterator[Event]:
     placed = {id_ for one in events for id_ in _placed(one)}
     for event in events:
         told = event.attributes
-        if event.name == "gen_ai.tool.message" and told.get("id") in placed:
+        if event.name == "gen_ai.tool.message" and _is_one_of(told.get("id"), placed):
             continue
         calls = told.get("tool_calls")
         if isinstance(calls, list):
-            kept = [one for one in calls if not isinstance(one, Mapping) or one.get("id") not in placed]
+            kept = [
+                one for one in calls if not (isinstance(one, Mapping) and _is_one_of(one.get("id"), placed))
+            ]
             yield Event(event.name, {**told, "tool_calls": kept})
         else:
             yield event
+
+
+def _is_one_of(id_: object, ids: Collection[str]) -> bool:
+    """Whether an id, which may be damaged, is one of some."""
+    return isinstance(id_, str) and id_ in ids
 
 
 def _placed(event: Event) -> Iterator[str]:
