@@ -21,8 +21,9 @@ from coldturn.analysis.estimates.scope import EstimateOptions
 from coldturn.reference.prefix.model import Surface
 from coldturn.reference.tokens import ReportedTokens
 from coldturn.traces.exchange import Exchange
-from coldturn.traces.formats.sessions import SessionCall, to_json
+from coldturn.traces.formats.sessions import SessionCall
 from coldturn.traces.readers import read_records
+from coldturn.traces.slices import to_json
 from coldturn.traces.usage_record import UsageRecord
 
 
