@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -17,6 +18,8 @@ _HAS_DIGIT = re.compile(rb"[0-9]")
 _NEXT_PARAMETER = re.compile(rb"&[A-Za-z_][\w.\-]*=")
 _QUOTED_VALUE = re.compile(rb"[:=>]\s*\\*[\"'`]\Z")
 _KEY_END_SIGN = b" PRIVATE KEY"
+_WORD = 256
+_WORD_SIGNS = (string.ascii_letters + string.digits + "_-+/.~%").encode()
 _PART = 8
 """Bytes of a secret by which it is found again in the text of the other request."""
 
@@ -134,7 +137,14 @@ class _Marked:
             return self
         data = self.data
         places = (at for at in range(len(data) - _PART + 1) if data[at : at + _PART] in parts)
-        return _Marked(data, [*self.spans, *((at, at + _PART) for at in places)])
+        found = _joined((at, at + _PART) for at in places)
+        return _Marked(data, [*self.spans, *(self._word(start, end) for start, end in found)])
+
+    def _word(self, start: int, end: int) -> tuple[int, int]:
+        """The word around a part: what a change made of the rest of the secret."""
+        front, behind = self.data[max(start - _WORD, 0) : start], self.data[end : end + _WORD]
+        rest = len(behind) - len(behind.lstrip(_WORD_SIGNS))
+        return start - len(front) + len(front.rstrip(_WORD_SIGNS)), end + rest
 
     def shown(self, begin: int, end: int) -> str:
         """What is shown of the bytes from `begin` to `end`."""

@@ -39,7 +39,7 @@ _CERTAIN = (
 _POSSIBLE = r"token|(?-i:[A-Z0-9]_KEY)"
 _NUMBERED = r"(?:[-_.]?[0-9]{1,3}|[-_](?:prod|dev|test|staging|live|old|new|main|default|primary|secondary))?"
 _ASSIGNED = r"(?::=|=>|==?|:)"
-_BARE = r"([^\s\"'\\<>,{\[*][^\s\"'\\<>]{5,})"
+_BARE = r"([^\s\"'\\<>{\[*][^\s\"'\\<>]{5,})"
 _QUOTED = r"(?:\\+[\"']([^\"'\\]{6,})|\"((?:[^\"\\]|\\.){6,})|'((?:[^'\\]|\\.){6,})|`([^`\\]{6,}))"
 _PAIRED = r"\\*[\"']\s*,\s*(?:\\*[\"']value\\*[\"']\s*:\s*)?|\s+value:[ \t]*"
 """Between name and value in ``{"name": .., "value": ..}``, in a list of pairs, and in YAML of that kind."""
@@ -67,7 +67,7 @@ HARMLESS = (
     # A variable, a place to fill in, or code that gets the value.
     r"\$\{?[A-Za-z_][A-Za-z0-9_.]*\}?[.,;:)]*|\$[({].*|<.*>?|\{\{.*|%[A-Za-z_]+%|(?:os\.environ|process\.env|import\.meta).*"
     # Code and words.
-    r"|[A-Za-z]+(?:[._][A-Za-z]+)+[.,;:()\[\]]*|[A-Za-z]{1,11}[.,;:()\[\]!?]*"
-    r"|[A-Za-z]+(?:[ ,.']+[A-Za-z]+)+[.,;:!?]*"
+    r"|[A-Za-z]{1,16}(?:[._][A-Za-z]{1,16})+[.,;:()\[\]]*|[A-Za-z]{1,11}[.,;:()\[\]!?]*"
+    r"|[A-Za-z']+(?:[,.]* +[A-Za-z']+)+[.,;:!?]*"
 )
 """A value that is none, where nothing quotes it or its name says little."""
