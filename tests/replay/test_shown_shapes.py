@@ -248,3 +248,17 @@ def test_sides_keep_their_lengths(front: str, was: str, now: str, name: str) -> 
     sides = [text.encode("utf-8", "replace") for text in (front + name, was, now)]
     shown = blotted_sides(sides[0], sides[1], sides[2])
     assert [len(one) for one in shown] == [len(side.decode()) for side in sides]
+
+
+def test_the_parameter_behind_a_secret_one_is_shown() -> None:
+    assert blotted_text("https://x.example/?api_key=abcd1234efgh&b=1").endswith("api_key=************&b=1")
+
+
+def test_a_key_whose_end_is_far_behind_what_is_shown_is_found() -> None:
+    """Bytes that are looked through are not the characters that are shown."""
+    key = "xai-" + "aB3x" * 20
+    bodies = [body(f"{PADDING}{number}{chr(0x1F600) * 68} {key} .{RULES}") for number in range(2)]
+    lines = b"\n".join(json.dumps(one).encode() for one in bodies)
+    report = explain(read_exchanges(lines, name="in"), PairOptions(context=80)).as_json()
+    (found,) = report["lineages"][0]["breaks"]
+    assert found["now"] == "1" + chr(0x1F600) * 68 + " " + "*" * 10
