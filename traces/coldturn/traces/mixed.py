@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import IO
 
 from coldturn.traces.exchange import EntryError, Exchange, ExchangeKind
@@ -25,13 +27,15 @@ _KEYS = re.compile(
 )
 """The first key of a line, and the second where the first one's value is short."""
 _HEAD = 65_536
+_TAIL = 524_288
 _PIECES = 16
 
 
 def strangers(stream: IO[bytes], name: str, chosen: Format) -> Iterator[EntryError]:
     """One error for all lines that another reader has, where an input is lines of JSON.
 
-    Lines that begin with the same keys as one that was looked at are taken to be of its kind.
+    Lines that begin with the same keys as one that was looked at are taken to be of its kind. An input whose
+    last lines are all of its own kind is not read a second time: files are joined one behind the other.
 
     Args:
         stream: Read by `chosen`.
@@ -40,20 +44,17 @@ def strangers(stream: IO[bytes], name: str, chosen: Format) -> Iterator[EntryErr
     """
     if chosen.kind in _NOT_LOOKED_AT or not _may_be_lines(stream):
         return
+    strange = _Strange(chosen)
+    last = _last_lines(stream)
+    if last is not None and not any(map(strange.kind_of, last)):
+        return
     stream.seek(0)
-    known: dict[tuple[bytes | None, ...], Format | None] = {}
     first: tuple[int, int, Format] | None = None
     count = 0
     for entry, line in enumerate(lines(stream)):
-        found = _KEYS.match(line.content)
-        if found is None:
-            if not entry:
-                return  # no lines of JSON
-            continue
-        keys = found.groups()
-        if keys not in known:
-            known[keys] = _other(line.content, chosen)
-        other = known[keys]
+        if not entry and not _KEYS.match(line.content):
+            return  # no lines of JSON
+        other = strange.kind_of(line.content)
         if other is not None:
             first = first or (entry, line.number, other)
             count += 1
@@ -62,6 +63,35 @@ def strangers(stream: IO[bytes], name: str, chosen: Format) -> Iterator[EntryErr
         lines_are = "one line is" if count == 1 else f"{count:,} lines are"
         message = f"{lines_are} of another kind ({other.words}) and not read, the first is line {number}"
         yield EntryError(name, entry, f"{message}; give each kind a file of its own")
+
+
+@dataclass(slots=True)
+class _Strange:
+    """Lines of other formats than the `chosen` one, by the keys that they begin with."""
+
+    chosen: Format
+    _known: dict[tuple[bytes | None, ...], Format | None] = field(default_factory=dict)
+
+    def kind_of(self, line: bytes) -> Format | None:
+        """The other format that a line is of; None for any other line."""
+        found = _KEYS.match(line)
+        if found is None:
+            return None
+        keys = found.groups()
+        if keys not in self._known:
+            self._known[keys] = _other(line, self.chosen)
+        return self._known[keys]
+
+
+def _last_lines(stream: IO[bytes]) -> list[bytes] | None:
+    """The lines that stand whole in the input's last part; None where none does."""
+    size = stream.seek(0, io.SEEK_END)
+    start = max(0, size - _TAIL)
+    stream.seek(start)
+    found = stream.read(_TAIL).split(b"\n")
+    whole = found if not start else found[1:]
+    told = [line.strip() for line in whole if line.strip()]
+    return told or None
 
 
 def _may_be_lines(stream: IO[bytes]) -> bool:
