@@ -39,14 +39,15 @@ def renewed(pair: Pair, place: Difference, first: Change) -> Change | None:
     """
     if place.parent is None or place.child is None or pair.child.by_reference or moves(pair, place):
         return None
+    first_was, last_was = (pair.parent.blocks[index] for index in (place.parent, pair.stable_end - 1))
+    if place.parent >= pair.stable_end or first_was.message != last_was.message:
+        return None
     was = pair.parent.blocks[place.parent : pair.stable_end]
     count = len(pair.child.blocks)
-    if not was or place.child >= count - len(was) or not is_models(pair.child.blocks[place.child]):
+    if place.child >= count - len(was) or not is_models(pair.child.blocks[place.child]):
         return None
     now = pair.child.blocks[count - len(was) :]
-    if len({block.message for block in was}) > 1 or len({block.message for block in now}) > 1:
-        return None
-    if not all(map(_is_renewed, was, now)):
+    if now[0].message != now[-1].message or not all(map(_is_renewed, was, now)):
         return None
     return replace(
         first,
