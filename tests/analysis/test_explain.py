@@ -246,3 +246,25 @@ def test_an_entry_that_cannot_be_read_is_listed() -> None:
     (error,) = report.errors
     assert (error.source, error.entry) == ("in", 1)
     assert report.requests == 2
+
+
+def test_counts_that_cannot_be_are_no_counts() -> None:
+    """Counts below zero, and reads beyond the input, are taken for not reported, as estimates take them."""
+    lines = []
+    for usage in (
+        {"input_tokens": -5, "cache_read_input_tokens": -100},
+        {"input_tokens": 40, "output_tokens": 1},
+    ):
+        body = {
+            "model": "claude-sonnet-4-5",
+            "max_tokens": 9,
+            "messages": [{"role": "user", "content": "hello"}],
+        }
+        reply = {"type": "message", "id": "m", "role": "assistant", "content": [], "usage": usage}
+        lines.append(
+            json.dumps({"url": "https://api.anthropic.com/v1/messages", "request": body, "response": reply})
+        )
+    report = explain(read_exchanges("\n".join(lines).encode() + b"\n"))
+    tokens = [lineage.tokens for lineage in report.lineages]
+    assert sum(one.input_reported or 0 for one in tokens) == 40
+    assert all((one.read_reported or 0) >= 0 for one in tokens)

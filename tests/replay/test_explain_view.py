@@ -156,3 +156,19 @@ def test_a_neighbouring_cause_is_named_once() -> None:
     twice = replace(found, alongside=(Beside("tool_added", "high"), Beside("tool_added", "low")))
     told = [line.plain for line in View(colours=False).lines(twice)]
     assert [line.split() for line in told if "beside" in line] == [["beside", "tool_added"]]
+
+
+def test_what_belongs_at_the_end_gets_no_advice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bodies = []
+    for minute in (1, 2):
+        body = _chat("q " * 40)
+        steps = [
+            {"role": "assistant", "content": "the first answer, long enough to be told from any other"},
+            {"role": "user", "content": "and the next question"},
+        ]
+        clock = {"role": "user", "content": f"Current time: 2026-11-30 09:{minute:02d}:00"}
+        body["messages"] = [*body["messages"], *steps[: 2 * (minute - 1)], clock]
+        bodies.append(body)
+    told = _out(capsys, "explain", _log(tmp_path / "a.jsonl", *bodies))
+    assert "transient_tail_changed  harmless  request 1 after 0" in told
+    assert "  do " not in told

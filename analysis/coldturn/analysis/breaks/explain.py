@@ -148,10 +148,10 @@ class Explainer:
         lineage.requests += 1
         lineage.fidelity = lowest(lineage.fidelity, request.fidelity)
         row = self._estimate(exchange, request, reply, placed, number)
-        _count(lineage, request, reply, row)
         parent = None if placed.parent_index is None else self._numbers[placed.parent_index]
         index = None if parent is None else placed.parent_index
         observed = self.judge.observe(exchange, request, reply, index=placed.index, parent=index)
+        _count(lineage, observed, row)
         if observed.sent.naming is not None:
             self._note_cache(observed, observed.sent.naming, parent)
         lineage.rules = observed.sent.known.name
@@ -267,14 +267,13 @@ def _verdict(found: Finding | None, placed: Placement) -> Verdict:
     return Verdict.UNKNOWN if placed.parent is None else Verdict.INTACT
 
 
-def _count(
-    lineage: LineageReport, request: PromptRequest, reply: Reply | None, row: RequestEstimate | None
-) -> None:
-    usage = reply.usage if reply else None
+def _count(lineage: LineageReport, observed: Observed, row: RequestEstimate | None) -> None:
+    usage = observed.sent.usage.trusted()
+    size = observed.request.content_bytes
     lineage.tokens.add(
-        reported=usage.input_tokens if usage else None,
-        read=usage.cache_read_tokens if usage else None,
-        estimated=row.input_estimated if row else estimate_tokens(request.content_bytes),
+        reported=usage.input,
+        read=usage.read,
+        estimated=row.input_estimated if row else estimate_tokens(size),
         ceiling_estimated=row.ceiling_estimated if row else None,
         read_estimated=row.read_estimated if row else None,
     )

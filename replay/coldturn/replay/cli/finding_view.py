@@ -72,7 +72,7 @@ class View:
         yield from self._windows(found)
         for label, value in _others(found, full=self.full):
             yield _labelled(label).append(shown_line(value))
-        if found.remedy and found.verdict is not Verdict.PLANNED:
+        if found.remedy and not _is_as_meant(found):
             yield _labelled("do").append(found.remedy, style="green")
         if self.full and found.aliases:
             yield _labelled("alias").append(", ".join(found.aliases), style="dim")
@@ -111,6 +111,13 @@ class View:
 
 def _labelled(label: str) -> Text:
     return Text().append(f"    {label:<7}", style="dim")
+
+
+def _is_as_meant(found: Finding) -> bool:
+    """Whether nothing is to be mended: it was planned, or nobody meant to repeat what is not repeated."""
+    if found.verdict is Verdict.BROKEN_HARMLESS:
+        return found.zone is Zone.TRANSIENT
+    return found.verdict is Verdict.PLANNED
 
 
 def _where(found: Finding) -> str:
