@@ -117,9 +117,9 @@ def _counted(panel: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _most(rows: pl.DataFrame) -> float:
+def _most(rows: pl.DataFrame) -> int:
     """Tokens of the longest bar."""
-    return float(rows.group_by("place").agg(pl.col("tokens").sum())["tokens"].max() or 0)  # type: ignore[arg-type]
+    return max(rows.group_by("place").agg(pl.col("tokens").sum())["tokens"].to_list(), default=0)
 
 
 def _draw(axes: Axes, rows: pl.DataFrame) -> None:
