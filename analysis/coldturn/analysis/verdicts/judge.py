@@ -30,7 +30,7 @@ from coldturn.analysis.verdicts.serving import upstream_of
 from coldturn.analysis.verdicts.settings import are_equal
 from coldturn.analysis.verdicts.signs import SignReader
 from coldturn.analysis.verdicts.vendor import with_vendor
-from coldturn.reference.prefix.causes.branches import FORK, MOVED_SUFFIX, NEW_CONVERSATION, SIDE_CALL
+from coldturn.reference.prefix.causes.branches import BRANCHES
 from coldturn.reference.prefix.model import Comparison
 from coldturn.reference.prefix.request import PromptRequest
 from coldturn.reference.tokens import EstimatedTokens
@@ -42,7 +42,6 @@ _MOST_ANCESTORS = 64
 NEWER_REFUSED = "the server refused this request: it read and cost nothing"
 OLDER_REFUSED = "the server refused the older request, so nothing of it was kept"
 _NO_USAGE = ProviderUsage()
-_BRANCHES = frozenset({NEW_CONVERSATION, FORK, SIDE_CALL, MOVED_SUFFIX})
 
 
 @dataclass(slots=True)
@@ -155,7 +154,7 @@ class Judge:
         found = finding_of(parent, observed.request, comparison, options)
         found = told_by_detail(found, comparison.first, parent, observed.request)
         was = None if observed.sent.parent is None else self._sent.get(observed.sent.parent)
-        branch = found if found is not None and not _BRANCHES.isdisjoint(found.kinds) else None
+        branch = found if found is not None and not BRANCHES.isdisjoint(found.kinds) else None
         if was is None or (branch is not None and observed.sent.usage.read is None):
             return found
         plain = was.naming is None and observed.sent.naming is None
